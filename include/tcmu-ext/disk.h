@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
+/*
+ * The disk: a direct-access block device (SBC-3, SPC-4) on a backend. It takes a CDB, a scattered
+ * data buffer and room for sense data, executes the command before it returns, and answers a SAM
+ * status. It knows nothing of tcmu-runner, of TCMU, or of any thread or loop.
+ *
+ * What it advertises (mode pages, vital product data, REPORT SUPPORTED OPERATION CODES) is what it
+ * does: one table of commands drives dispatch, the field checks and the report.
+ *
+ * Threads: the commands of one disk are executed by one thread at a time; that is also what makes
+ * COMPARE AND WRITE atomic. tcmu_ext_disk_resize(), tcmu_ext_disk_set_write_cache() and
+ * tcmu_ext_disk_get_counters() may be called by another thread meanwhile. Different disks are
+ * independent of one another: the library has no global state.
+ */
+#ifndef TCMU_EXT_DISK_H
+#define TCMU_EXT_DISK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include <tcmu-ext/backend.h>
+#include <tcmu-ext/log.h>
+#include <tcmu-ext/scsi.h>
+#include <tcmu-ext/sense.h>
+#include <tcmu-ext/visibility.h>
+
+TCMU_EXT_BEGIN_DECLS
+
+struct tcmu_ext_disk;
+
+struct tcmu_ext_disk_config {
+	size_t struct_bytes;                /* sizeof(struct tcmu_ext_disk_config) */
+	uint64_t size_bytes;                /* rounded down to whole logical blocks */
+	uint32_t logical_block_bytes;       /* 512, 1024, 2048 or 4096 */
+	uint32_t maximum_transfer_blocks;   /* of one READ or WRITE; 0: 1 MiB worth */
+	bool write_cache;                   /* initial WCE; false makes every write durable (FUA) */
+	bool write_protect;                 /* besides what the backend says */
+	const char *vendor_identification;  /* at most 8 characters; NULL: "TCMU-EXT" */
+	const char *product_identification; /* at most 16 characters; NULL: the backend's name */
+	const char *product_revision_level; /* at most 4 characters; NULL: the library's version */
+	const char *unit_serial_number;     /* NULL or empty: VPD page 80h is not offered */
+	struct tcmu_ext_log log;
+};
+
+/*
+ * Makes a disk on `backend`, which must outlive it. Strings are copied. Returns 0; -EINVAL when the
+ * sizes do not fit the backend (the log says why); -ENOMEM.
+ */
+TCMU_EXT_API int tcmu_ext_disk_create(struct tcmu_ext_backend *backend,
+				      const struct tcmu_ext_disk_config *config,
+				      struct tcmu_ext_disk **disk);
+
+/* Frees a disk; NULL is allowed. No command may be running. Flushes nothing: writes that were not
+ * followed by SYNCHRONIZE CACHE are as durable as the cache mode says. */
+TCMU_EXT_API void tcmu_ext_disk_destroy(struct tcmu_ext_disk *disk);
+
+/*
+ * One command. The caller owns the memory it points to. The disk may change the entries of `iov`
+ * while it executes and leaves them in no particular state, unless it returns NOT_MINE: then
+ * nothing was touched.
+ */
+struct tcmu_ext_command {
+	size_t struct_bytes; /* sizeof(struct tcmu_ext_command) */
+	const uint8_t *cdb;
+	size_t cdb_bytes;  /* bytes readable at cdb */
+	struct iovec *iov; /* data-in or data-out buffer */
+	size_t iov_count;
+	uint8_t *sense;     /* written in full on CHECK CONDITION */
+	size_t sense_bytes; /* TCMU_EXT_SENSE_BYTES holds every sense */
+};
+
+/*
+ * Executes one command and returns its status (SAM-5 5.3.1): GOOD; CHECK CONDITION with sense data;
+ * BUSY or TASK SET FULL when it should be tried again; or TCMU_EXT_STATUS_NOT_MINE for an operation
+ * code the disk leaves to its caller (VPD page 83h is one: the identity belongs to whoever names
+ * the LUN).
+ *
+ * A data-in buffer longer than the answer is cleared beyond it. On a READ or WRITE that
+ * succeeds nothing is allocated, locked or logged and no clock is read. The CDB and the buffers may
+ * hold anything: nothing outside `iov` is written.
+ */
+TCMU_EXT_API enum tcmu_ext_status tcmu_ext_disk_execute(struct tcmu_ext_disk *disk,
+							struct tcmu_ext_command *command);
+
+/*
+ * Ends a command nobody implements: writes ILLEGAL REQUEST, INVALID COMMAND OPERATION CODE and
+ * returns CHECK CONDITION.
+ */
+TCMU_EXT_API enum tcmu_ext_status tcmu_ext_command_refuse_opcode(const struct tcmu_ext_disk *disk,
+								 struct tcmu_ext_command *command);
+
+/*
+ * Plain access for a caller that emulates further commands (EXTENDED COPY, say) on the disk. The
+ * same rules as READ, WRITE and SYNCHRONIZE CACHE: range checks, write protection, write cache,
+ * errors as sense data in `command` (whose cdb is not looked at). `offset` and `bytes` are bytes.
+ */
+TCMU_EXT_API enum tcmu_ext_status tcmu_ext_disk_read(struct tcmu_ext_disk *disk,
+						     struct tcmu_ext_command *command,
+						     uint64_t offset, size_t bytes);
+TCMU_EXT_API enum tcmu_ext_status tcmu_ext_disk_write(struct tcmu_ext_disk *disk,
+						      struct tcmu_ext_command *command,
+						      uint64_t offset, size_t bytes);
+TCMU_EXT_API enum tcmu_ext_status tcmu_ext_disk_flush(struct tcmu_ext_disk *disk,
+						      struct tcmu_ext_command *command);
+
+/*
+ * Grows the disk to `size_bytes`, after the backend has made sure of the room. The same size is
+ * accepted and does nothing. Returns 0, -EINVAL for a smaller size, or the backend's error; on
+ * failure nothing has changed. Raising the unit attention (SBC-3 4.10) is the caller's part.
+ */
+TCMU_EXT_API int tcmu_ext_disk_resize(struct tcmu_ext_disk *disk, uint64_t size_bytes);
+
+/*
+ * Turns the write cache on or off, as MODE SELECT of the caching page would. Turning it off flushes
+ * first and fails with that error; every write after it is durable when it completes.
+ */
+TCMU_EXT_API int tcmu_ext_disk_set_write_cache(struct tcmu_ext_disk *disk, bool enabled);
+TCMU_EXT_API bool tcmu_ext_disk_get_write_cache(const struct tcmu_ext_disk *disk);
+
+/* What a disk has done since it was made. Commands count when they end. */
+struct tcmu_ext_disk_counters {
+	uint64_t read_commands;
+	uint64_t read_bytes;
+	uint64_t write_commands;
+	uint64_t write_bytes;
+	uint64_t flush_commands;
+	uint64_t other_commands;
+	uint64_t check_conditions;
+};
+
+/* Copies the counters; `counters_bytes` is sizeof(struct tcmu_ext_disk_counters). */
+TCMU_EXT_API void tcmu_ext_disk_get_counters(const struct tcmu_ext_disk *disk,
+					     struct tcmu_ext_disk_counters *counters,
+					     size_t counters_bytes);
+
+TCMU_EXT_END_DECLS
+
+#endif
