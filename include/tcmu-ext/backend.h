@@ -119,7 +119,12 @@ struct tcmu_ext_backend_operations {
 	/* Reads all of it; where a file ends early, zeroes. Allocates nothing, takes no lock. */
 	int (*read)(void *instance, struct iovec *iov, size_t iov_count, uint64_t offset,
 		    size_t bytes, size_t *done_bytes);
-	/* Writes all of it. Allocates nothing, takes no lock. `flags`: TCMU_EXT_IO_DURABLE. */
+	/*
+	 * Writes all of it. Allocates nothing, takes no lock. `flags`: TCMU_EXT_IO_DURABLE. An
+	 * error with all bytes done says that the data was written but could not be made durable:
+	 * what was acknowledged before it may be lost too, so the disk treats that as a failed
+	 * flush.
+	 */
 	int (*write)(void *instance, struct iovec *iov, size_t iov_count, uint64_t offset,
 		     size_t bytes, unsigned int flags, size_t *done_bytes);
 	/* Makes every write completed before the call durable. */

@@ -31,13 +31,14 @@ TCMU_EXT_BEGIN_DECLS
 struct tcmu_ext_disk;
 
 struct tcmu_ext_disk_config {
-	size_t struct_bytes;                /* sizeof(struct tcmu_ext_disk_config) */
-	uint64_t size_bytes;                /* rounded down to whole logical blocks */
-	uint32_t logical_block_bytes;       /* 512, 1024, 2048 or 4096 */
-	uint32_t maximum_transfer_blocks;   /* of one READ or WRITE; 0: 1 MiB worth */
-	bool write_cache;                   /* initial WCE; false makes every write durable (FUA) */
-	bool write_protect;                 /* besides what the backend says */
-	const char *vendor_identification;  /* at most 8 characters; NULL: "TCMU-EXT" */
+	size_t struct_bytes;               /* sizeof(struct tcmu_ext_disk_config) */
+	uint64_t size_bytes;               /* rounded down to whole logical blocks */
+	uint32_t logical_block_bytes;      /* 512, 1024, 2048 or 4096 */
+	uint32_t maximum_transfer_blocks;  /* of one READ or WRITE; 0: 1 MiB worth */
+	bool write_cache;                  /* initial WCE; false makes every write durable (FUA) */
+	bool write_protect;                /* besides what the backend says */
+	uint8_t target_port_group_support; /* TPGS of standard INQUIRY data, 0 to 3 (SPC-4 6.4.2) */
+	const char *vendor_identification; /* at most 8 characters; NULL: "TCMU-EXT" */
 	const char *product_identification; /* at most 16 characters; NULL: the backend's name */
 	const char *product_revision_level; /* at most 4 characters; NULL: the library's version */
 	const char *unit_serial_number;     /* NULL or empty: VPD page 80h is not offered */
@@ -121,13 +122,13 @@ TCMU_EXT_API bool tcmu_ext_disk_get_write_cache(const struct tcmu_ext_disk *disk
 
 /* What a disk has done since it was made. Commands count when they end. */
 struct tcmu_ext_disk_counters {
+	uint64_t commands; /* of every kind */
+	uint64_t check_conditions;
 	uint64_t read_commands;
 	uint64_t read_bytes;
 	uint64_t write_commands;
 	uint64_t write_bytes;
 	uint64_t flush_commands;
-	uint64_t other_commands;
-	uint64_t check_conditions;
 };
 
 /* Copies the counters; `counters_bytes` is sizeof(struct tcmu_ext_disk_counters). */

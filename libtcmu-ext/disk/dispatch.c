@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
+/* From a CDB to the function that executes it: the row is found, the fields are checked. */
+#include "disk/command_table.h"
+#include "disk/outcome.h"
+
+/* Refuses a CDB with a bit set that means nothing in it, NACA included (SPC-4 4.2.5.6). */
+static enum tcmu_ext_status check_fields(const struct tcmu_ext_disk *disk,
+					 const struct command_row *row,
+					 struct tcmu_ext_command *command)
+{
+	for (unsigned int byte = 1; byte < row->cdb_bytes; byte++) {
+		unsigned int fault = command->cdb[byte] & (unsigned int)~row->usage[byte];
+
+		if (__builtin_expect(fault != 0, 0))
+			return invalid_field_in_cdb(disk, command, byte, 31 - __builtin_clz(fault));
+	}
+	return TCMU_EXT_STATUS_GOOD;
+}
+
+static enum tcmu_ext_status execute_row(struct tcmu_ext_disk *disk, const struct command_row *row,
+					struct tcmu_ext_command *command)
+{
+	enum tcmu_ext_status status = check_fields(disk, row, command);
+
+	if (status != TCMU_EXT_STATUS_GOOD)
+		return status;
+	if (row->writes && disk_is_write_protected(disk))
+		return write_protected(disk, command);
+	return row->execute(disk, command);
+}
+
+/* The row for a CDB; NULL when the operation code or its service action is not in the table. */
+static const struct command_row *find_row(const struct tcmu_ext_disk *disk, const uint8_t *cdb)
+{
+	uint8_t first = disk->first_row[cdb[0]];
+
+	if (first == NO_ROW)
+		return NULL;
+	for (size_t i = first; i < command_table_rows; i++) {
+		const struct command_row *row = &command_table[i];
+
+		if (row->operation_code != cdb[0])
+			break;
+		if (!row->has_service_action || row->service_action == (cdb[1] & 0x1f))
+			return row;
+	}
+	return NULL;
+}
+
+enum tcmu_ext_status tcmu_ext_disk_execute(struct tcmu_ext_disk *disk,
+					   struct tcmu_ext_command *command)
+{
+	const struct command_row *row;
+	enum tcmu_ext_status status;
+
+	/* Two bytes tell the row, and the row how many there must be. */
+	if (command->cdb_bytes < 2)
+		return invalid_field_in_cdb(disk, command, 0, -1);
+	row = find_row(disk, command->cdb);
+	if (!row)
+		return TCMU_EXT_STATUS_NOT_MINE;
+	status = command->cdb_bytes < row->cdb_bytes ? invalid_field_in_cdb(disk, command, 0, -1)
+						     : execute_row(disk, row, command);
+	counter_add(&disk->counters.commands, 1);
+	if (status == TCMU_EXT_STATUS_CHECK_CONDITION)
+		counter_add(&disk->counters.check_conditions, 1);
+	return status;
+}

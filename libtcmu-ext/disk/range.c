@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
+#include "disk/range.h"
+
+#include <tcmu-ext/iovec.h>
+
+#include "disk/outcome.h"
+#include "plumbing/byte_order.h"
+
+/* The group code (SPC-4 4.2.5.1) tells the length of the CDB and so where its fields are. */
+static unsigned int group_code(const uint8_t *cdb)
+{
+	return cdb[0] >> 5;
+}
+
+struct range range_of_cdb(const uint8_t *cdb)
+{
+	struct range range;
+
+	switch (group_code(cdb)) {
+	case 0:
+		range.lba = get_be32(cdb) & 0x1fffff;
+		range.blocks = cdb[4] ? cdb[4] : 256;
+		break;
+	case 4:
+		range.lba = get_be64(cdb + 2);
+		range.blocks = get_be32(cdb + 10);
+		break;
+	case 5:
+		range.lba = get_be32(cdb + 2);
+		range.blocks = get_be32(cdb + 6);
+		break;
+	default:
+		range.lba = get_be32(cdb + 2);
+		range.blocks = get_be16(cdb + 7);
+		break;
+	}
+	return range;
+}
+
+unsigned int range_length_byte(const uint8_t *cdb)
+{
+	switch (group_code(cdb)) {
+	case 0:
+		return 4;
+	case 4:
+		return 10;
+	case 5:
+		return 6;
+	default:
+		return 7;
+	}
+}
+
+bool range_is_on_medium(const struct tcmu_ext_disk *disk, struct range range)
+{
+	uint64_t block_count = disk_block_count(disk);
+
+	return range.lba <= block_count && range.blocks <= block_count - range.lba;
+}
+
+enum tcmu_ext_status buffer_exactly(const struct tcmu_ext_disk *disk,
+				    struct tcmu_ext_command *command, size_t bytes)
+{
+	size_t buffer_bytes = tcmu_ext_iovec_bytes(command->iov, command->iov_count);
+
+	if (buffer_bytes < bytes)
+		return invalid_field_in_cdb(disk, command, range_length_byte(command->cdb), -1);
+	if (buffer_bytes > bytes)
+		command->iov_count =
+			tcmu_ext_iovec_truncate(command->iov, command->iov_count, bytes);
+	return TCMU_EXT_STATUS_GOOD;
+}
+
+enum tcmu_ext_status range_check_transfer(const struct tcmu_ext_disk *disk,
+					  struct tcmu_ext_command *command, struct range range)
+{
+	if (!range_is_on_medium(disk, range))
+		return address_out_of_range(disk, command);
+	if (range.blocks > disk->maximum_transfer_blocks)
+		return invalid_field_in_cdb(disk, command, range_length_byte(command->cdb), -1);
+	return buffer_exactly(disk, command, (size_t)range.blocks << disk->block_shift);
+}

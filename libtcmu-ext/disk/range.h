@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
+/* The LOGICAL BLOCK ADDRESS and length fields of a CDB, and the checks every command on blocks
+ * makes. */
+#ifndef DISK_RANGE_H
+#define DISK_RANGE_H
+
+#include "disk/disk.h"
+
+struct range {
+	uint64_t lba;
+	uint32_t blocks;
+};
+
+/*
+ * Reads both fields where the CDB of this length has them (SBC-3 table 3). In a 6-byte CDB a length
+ * of 0 means 256 blocks.
+ */
+struct range range_of_cdb(const uint8_t *cdb);
+
+/* The byte at which the length field of a CDB begins, for field pointers. */
+unsigned int range_length_byte(const uint8_t *cdb);
+
+/* Whether the whole range lies on the medium. */
+bool range_is_on_medium(const struct tcmu_ext_disk *disk, struct range range);
+
+/*
+ * Checks a range that is transferred through the command's buffer: on the medium, no longer than
+ * MAXIMUM TRANSFER LENGTH, and `bytes` of it in the buffer, which is shortened to just that.
+ * Returns GOOD, or CHECK CONDITION with sense data.
+ */
+enum tcmu_ext_status range_check_transfer(const struct tcmu_ext_disk *disk,
+					  struct tcmu_ext_command *command, struct range range);
+
+/*
+ * Shortens the data buffer to `bytes`; INVALID FIELD IN CDB, with a pointer to the length field,
+ * when it holds less.
+ */
+enum tcmu_ext_status buffer_exactly(const struct tcmu_ext_disk *disk,
+				    struct tcmu_ext_command *command, size_t bytes);
+
+#endif

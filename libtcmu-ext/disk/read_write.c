@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
+#include "disk/read_write.h"
+
+#include "disk/outcome.h"
+
+enum { FORCE_UNIT_ACCESS = 0x08 };
+
+/* The 6-byte commands have no FUA bit; their byte 1 is part of the address. */
+static bool wants_unit_access(const uint8_t *cdb)
+{
+	return cdb[0] >= 0x20 && (cdb[1] & FORCE_UNIT_ACCESS);
+}
+
+enum tcmu_ext_status transfer_read(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command,
+				   struct range range)
+{
+	struct tcmu_ext_backend *backend = disk->backend;
+	size_t bytes = (size_t)range.blocks << disk->block_shift;
+	size_t done_bytes = 0;
+	int error;
+
+	error = backend->operations.read(backend->instance, command->iov, command->iov_count,
+					 range.lba << disk->block_shift, bytes, &done_bytes);
+	if (__builtin_expect(error, 0))
+		return read_failure(disk, command, error,
+				    range.lba + (done_bytes >> disk->block_shift));
+	return TCMU_EXT_STATUS_GOOD;
+}
+
+static enum tcmu_ext_status write_failed(struct tcmu_ext_disk *disk,
+					 struct tcmu_ext_command *command, struct range range,
+					 int error, size_t done_bytes)
+{
+	size_t done_blocks = done_bytes >> disk->block_shift;
+
+	/* Written, but not made durable: the backend has met the failure of a flush. */
+	if (done_blocks == range.blocks) {
+		atomic_store(&disk->flush_failed, true);
+		done_blocks = 0;
+	}
+	return write_failure(disk, command, error, range.lba + done_blocks);
+}
+
+enum tcmu_ext_status finish_change(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command,
+				   bool force_unit_access)
+{
+	int error;
+
+	if (!force_unit_access && atomic_load(&disk->write_cache))
+		return TCMU_EXT_STATUS_GOOD;
+	error = disk_flush(disk);
+	return error ? flush_failure(disk, command, error) : TCMU_EXT_STATUS_GOOD;
+}
+
+enum tcmu_ext_status transfer_write(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command,
+				    struct range range, bool force_unit_access)
+{
+	struct tcmu_ext_backend *backend = disk->backend;
+	bool durable = force_unit_access || !atomic_load(&disk->write_cache);
+	size_t bytes = (size_t)range.blocks << disk->block_shift;
+	size_t done_bytes = 0;
+	int error;
+
+	error = backend->operations.write(backend->instance, command->iov, command->iov_count,
+					  range.lba << disk->block_shift, bytes,
+					  durable ? TCMU_EXT_IO_DURABLE : 0, &done_bytes);
+	if (__builtin_expect(error, 0))
+		return write_failed(disk, command, range, error, done_bytes);
+	/* The cache may have been turned off, and flushed, while this write was under way. */
+	return durable ? TCMU_EXT_STATUS_GOOD : finish_change(disk, command, false);
+}
+
+enum tcmu_ext_status execute_read(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command)
+{
+	struct range range = range_of_cdb(command->cdb);
+	enum tcmu_ext_status status = range_check_transfer(disk, command, range);
+
+	if (status != TCMU_EXT_STATUS_GOOD || !range.blocks)
+		return status;
+	/* SBC-3 5.11: what is newer in the cache goes to the medium before it is read from there.
+	 */
+	if (wants_unit_access(command->cdb) && atomic_load(&disk->write_cache)) {
+		status = finish_change(disk, command, true);
+		if (status != TCMU_EXT_STATUS_GOOD)
+			return status;
+	}
+	status = transfer_read(disk, command, range);
+	counter_add(&disk->counters.read_commands, 1);
+	if (status == TCMU_EXT_STATUS_GOOD)
+		counter_add(&disk->counters.read_bytes,
+			    (uint64_t)range.blocks << disk->block_shift);
+	return status;
+}
+
+enum tcmu_ext_status execute_write(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command)
+{
+	struct range range = range_of_cdb(command->cdb);
+	enum tcmu_ext_status status = range_check_transfer(disk, command, range);
+
+	if (status != TCMU_EXT_STATUS_GOOD || !range.blocks)
+		return status;
+	status = transfer_write(disk, command, range, wants_unit_access(command->cdb));
+	counter_add(&disk->counters.write_commands, 1);
+	if (status == TCMU_EXT_STATUS_GOOD)
+		counter_add(&disk->counters.write_bytes,
+			    (uint64_t)range.blocks << disk->block_shift);
+	return status;
+}
