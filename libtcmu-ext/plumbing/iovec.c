@@ -147,10 +147,12 @@ void tcmu_ext_iovec_advance(struct iovec **iov, size_t *iov_count, size_t bytes)
 
 size_t tcmu_ext_iovec_truncate(struct iovec *iov, size_t iov_count, size_t bytes)
 {
+	if (!bytes)
+		return 0;
 	for (size_t i = 0; i < iov_count; i++) {
 		if (bytes <= iov[i].iov_len) {
 			iov[i].iov_len = bytes;
-			return bytes ? i + 1 : i;
+			return i + 1;
 		}
 		bytes -= iov[i].iov_len;
 	}
