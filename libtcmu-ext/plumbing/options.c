@@ -39,13 +39,25 @@ static const struct tcmu_ext_option *find_option(const struct parse *parse, cons
 	return NULL;
 }
 
-/* Writes `prefix`choice1, `prefix`choice2 or `prefix`choice3. */
-static void list_choices(FILE *stream, const char *prefix, const char *const *choices)
+/* Writes name=choice1, name=choice2 or name=choice3. */
+static void list_choices(FILE *stream, const struct tcmu_ext_option *option)
 {
+	const char *const *choices = option->choices;
+
 	for (size_t i = 0; choices[i]; i++) {
 		const char *separator = i == 0 ? "" : choices[i + 1] ? ", " : " or ";
 
-		fprintf(stream, "%s%s%s", separator, prefix, choices[i]);
+		fprintf(stream, "%s%s=%s", separator, option->name, choices[i]);
+	}
+}
+
+/* What the administrator wrote, without the bytes that would garble a terminal or a D-Bus reply. */
+static void quote(FILE *stream, const char *text, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++) {
+		unsigned char byte = (unsigned char)text[i];
+
+		fprintf(stream, byte >= ' ' && byte < 0x7f ? "%c" : "%%%02X", byte);
 	}
 }
 
@@ -57,7 +69,9 @@ static char *unknown_option(const struct parse *parse, const char *name, size_t 
 
 	if (!stream)
 		return NULL;
-	fprintf(stream, "there is no option \"%.*s\"; ", (int)name_bytes, name);
+	fputs("there is no option \"", stream);
+	quote(stream, name, name_bytes);
+	fputs("\"; ", stream);
 	fputs(parse->option_count ? "options are" : "this handler takes no options", stream);
 	for (size_t i = 0; i < parse->option_count; i++)
 		fprintf(stream, "%s %s", i ? "," : "", parse->options[i].name);
@@ -66,19 +80,15 @@ static char *unknown_option(const struct parse *parse, const char *name, size_t 
 
 static char *bad_value(const struct tcmu_ext_option *option, const char *fault)
 {
-	char *prefix = format_text("%s=", option->name);
 	char *text = NULL;
 	size_t text_bytes;
 	FILE *stream = open_memstream(&text, &text_bytes);
 
-	if (stream && prefix) {
-		fprintf(stream, "option %s %s: write ", option->name, fault);
-		list_choices(stream, prefix, option->choices);
-	}
-	if (stream && fclose(stream))
-		text = NULL;
-	free(prefix);
-	return text;
+	if (!stream)
+		return NULL;
+	fprintf(stream, "option %s %s: write ", option->name, fault);
+	list_choices(stream, option);
+	return fclose(stream) ? NULL : text;
 }
 
 static int choose(struct parse *parse, const struct tcmu_ext_option *option, const char *text,
