@@ -30,6 +30,16 @@ TCMU_EXT_BEGIN_DECLS
 
 struct tcmu_ext_disk;
 
+/* One command, as REPORT SUPPORTED OPERATION CODES describes it (SPC-4 6.35). */
+struct tcmu_ext_command_description {
+	uint8_t operation_code;
+	bool has_service_action; /* in the low five bits of CDB byte 1 */
+	uint8_t service_action;
+	uint8_t cdb_bytes;
+	/* CDB USAGE DATA: the bits that mean something, from byte 1 on. */
+	uint8_t usage[16];
+};
+
 struct tcmu_ext_disk_config {
 	size_t struct_bytes;               /* sizeof(struct tcmu_ext_disk_config) */
 	uint64_t size_bytes;               /* rounded down to whole logical blocks */
@@ -38,7 +48,15 @@ struct tcmu_ext_disk_config {
 	bool write_cache;                  /* initial WCE; false makes every write durable (FUA) */
 	bool write_protect;                /* besides what the backend says */
 	uint8_t target_port_group_support; /* TPGS of standard INQUIRY data, 0 to 3 (SPC-4 6.4.2) */
-	const char *vendor_identification; /* at most 8 characters; NULL: "TCMU-EXT" */
+	/*
+	 * Byte 0 of what REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS returns: which of them whoever
+	 * delivers commands to this disk carries out (ABORT TASK 80h, LOGICAL UNIT RESET 08h, …).
+	 */
+	uint8_t task_management_functions;
+	/* Commands that somebody else answers for this LUN, to be reported with the disk's own. */
+	const struct tcmu_ext_command_description *other_commands;
+	size_t other_command_count;
+	const char *vendor_identification;  /* at most 8 characters; NULL: "TCMU-EXT" */
 	const char *product_identification; /* at most 16 characters; NULL: the backend's name */
 	const char *product_revision_level; /* at most 4 characters; NULL: the library's version */
 	const char *unit_serial_number;     /* NULL or empty: VPD page 80h is not offered */

@@ -13,6 +13,7 @@ struct command_row {
 	uint8_t cdb_bytes;
 	bool has_service_action; /* in the low five bits of byte 1 */
 	uint8_t service_action;
+	bool (*is_available)(const struct tcmu_ext_disk *disk); /* NULL: always */
 	bool writes; /* refused when the disk is write protected */
 	/*
 	 * CDB USAGE DATA (SPC-4 6.35.3): the bits that mean something, from byte 1 on; byte 0 is

@@ -19,6 +19,7 @@ enum {
 	/* What tcm_loop carries in one command: 256 segments of a page. */
 	DEFAULT_TRANSFER_BYTES = 1024 * 1024,
 	SCRATCH_ALIGNMENT = 4096,
+	OTHER_COMMANDS_MAXIMUM = 256,
 };
 
 /* Copies text into a field that INQUIRY pads with spaces (SPC-4 4.4.1). */
@@ -42,6 +43,17 @@ static int refuse(const struct tcmu_ext_log *log, const char *why)
 {
 	log_message(log, TCMU_EXT_LOG_ERROR, "%s", why);
 	return -EINVAL;
+}
+
+static int check_other_commands(const struct tcmu_ext_disk_config *config)
+{
+	if (config->other_command_count > OTHER_COMMANDS_MAXIMUM)
+		return refuse(&config->log, "there are too many other commands to report");
+	for (size_t i = 0; i < config->other_command_count; i++)
+		if (config->other_commands[i].cdb_bytes > CDB_MAXIMUM_BYTES)
+			return refuse(&config->log,
+				      "another command's CDB is longer than 16 bytes");
+	return 0;
 }
 
 static int check_texts(const struct tcmu_ext_disk_config *config)
@@ -81,6 +93,8 @@ static int check_config(const struct tcmu_ext_backend *backend,
 					    "this size: set hw_block_size to the backing's");
 	if (config->target_port_group_support > 3)
 		return refuse(&config->log, "there is no such target port group support");
+	if (check_other_commands(config))
+		return -EINVAL;
 	return check_texts(config);
 }
 
@@ -116,6 +130,20 @@ static void set_geometry(struct tcmu_ext_disk *disk, const struct tcmu_ext_disk_
 			    spare_bytes);
 }
 
+static int allocate_parts(struct tcmu_ext_disk *disk, const struct tcmu_ext_disk_config *config)
+{
+	size_t bytes = config->other_command_count * sizeof(*config->other_commands);
+
+	disk->scratch = aligned_alloc(SCRATCH_ALIGNMENT, SCRATCH_BYTES);
+	disk->other_commands = malloc(bytes ? bytes : 1);
+	if (!disk->scratch || !disk->other_commands)
+		return -ENOMEM;
+	if (bytes)
+		memcpy(disk->other_commands, config->other_commands, bytes);
+	disk->other_command_count = config->other_command_count;
+	return 0;
+}
+
 int tcmu_ext_disk_create(struct tcmu_ext_backend *backend,
 			 const struct tcmu_ext_disk_config *config, struct tcmu_ext_disk **disk_out)
 {
@@ -128,15 +156,15 @@ int tcmu_ext_disk_create(struct tcmu_ext_backend *backend,
 	disk = calloc(1, sizeof(*disk));
 	if (!disk)
 		return -ENOMEM;
-	disk->scratch = aligned_alloc(SCRATCH_ALIGNMENT, SCRATCH_BYTES);
-	if (!disk->scratch) {
-		free(disk);
+	if (allocate_parts(disk, config)) {
+		tcmu_ext_disk_destroy(disk);
 		return -ENOMEM;
 	}
 	disk->backend = backend;
 	disk->log = config->log;
 	disk->write_protect = config->write_protect || backend->properties.read_only;
 	disk->target_port_group_support = config->target_port_group_support;
+	disk->task_management_functions = config->task_management_functions;
 	disk->default_write_cache = config->write_cache;
 	atomic_init(&disk->write_cache, config->write_cache);
 	set_geometry(disk, config);
@@ -150,6 +178,7 @@ void tcmu_ext_disk_destroy(struct tcmu_ext_disk *disk)
 {
 	if (!disk)
 		return;
+	free(disk->other_commands);
 	free(disk->scratch);
 	free(disk);
 }

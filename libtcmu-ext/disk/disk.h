@@ -40,6 +40,9 @@ struct tcmu_ext_disk {
 	uint32_t maximum_transfer_blocks;
 	bool write_protect;
 	uint8_t target_port_group_support;
+	uint8_t task_management_functions;
+	struct tcmu_ext_command_description *other_commands;
+	size_t other_command_count;
 	_Atomic uint64_t block_count;
 	atomic_bool write_cache;                /* WCE */
 	bool default_write_cache;               /* WCE of the default page */

@@ -20,8 +20,11 @@ static enum tcmu_ext_status check_fields(const struct tcmu_ext_disk *disk,
 static enum tcmu_ext_status execute_row(struct tcmu_ext_disk *disk, const struct command_row *row,
 					struct tcmu_ext_command *command)
 {
-	enum tcmu_ext_status status = check_fields(disk, row, command);
+	enum tcmu_ext_status status;
 
+	if (row->is_available && !row->is_available(disk))
+		return tcmu_ext_command_refuse_opcode(disk, command);
+	status = check_fields(disk, row, command);
 	if (status != TCMU_EXT_STATUS_GOOD)
 		return status;
 	if (row->writes && disk_is_write_protected(disk))

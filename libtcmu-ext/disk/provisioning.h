@@ -8,15 +8,25 @@
 
 #include "disk/disk.h"
 
-enum {
-	/* Bound the time of one command: the bytes one of them may unmap or write in all. */
-	MAXIMUM_UNMAP_BYTES = 1024 * 1024 * 1024,
-	MAXIMUM_WRITE_SAME_BYTES = 256 * 1024 * 1024,
-	MAXIMUM_UNMAP_DESCRIPTORS = 256,
-	/* Both halves of the data of a COMPARE AND WRITE fit the scratch memory several times over.
-	 */
-	MAXIMUM_COMPARE_AND_WRITE_BYTES = 32 * 1024,
-};
+enum { MAXIMUM_UNMAP_DESCRIPTORS = 256 };
+
+/* The block limits below bound the time of one command, whatever is under the backend. */
+
+static inline uint32_t maximum_unmap_blocks(const struct tcmu_ext_disk *disk)
+{
+	return (UINT32_C(1) << 30) >> disk->block_shift;
+}
+
+/* Also of a VERIFY that transfers no data. */
+static inline uint32_t maximum_write_same_blocks(const struct tcmu_ext_disk *disk)
+{
+	return (UINT32_C(1) << 28) >> disk->block_shift;
+}
+
+static inline uint8_t maximum_compare_and_write_blocks(const struct tcmu_ext_disk *disk)
+{
+	return (uint8_t)((SCRATCH_BYTES / 4) >> disk->block_shift);
+}
 
 static inline bool provisioning_can_unmap(const struct tcmu_ext_disk *disk)
 {

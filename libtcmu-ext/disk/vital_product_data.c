@@ -21,6 +21,7 @@ enum {
 	PROVISIONING_BYTES = 4,
 
 	NON_ROTATING_MEDIUM = 0x0001,
+	WSNZ = 0x01,
 	UGAVALID = 0x80,
 	LBPU = 0x80,
 	LBPWS = 0x40,
@@ -75,7 +76,7 @@ static void write_unmap_limits(const struct tcmu_ext_disk *disk, uint8_t *body)
 
 	if (!provisioning_can_unmap(disk))
 		return;
-	put_be32(body + 16, blocks_in(disk, MAXIMUM_UNMAP_BYTES));
+	put_be32(body + 16, maximum_unmap_blocks(disk));
 	put_be32(body + 20, MAXIMUM_UNMAP_DESCRIPTORS);
 	put_be32(body + 24, granularity ? granularity : 1);
 	put_be32(body + 28, blocks_in(disk, properties->discard_alignment_bytes));
@@ -84,13 +85,14 @@ static void write_unmap_limits(const struct tcmu_ext_disk *disk, uint8_t *body)
 
 static uint16_t write_block_limits(const struct tcmu_ext_disk *disk, uint8_t *body)
 {
-	body[1] = (uint8_t)blocks_in(disk, MAXIMUM_COMPARE_AND_WRITE_BYTES);
+	body[0] = WSNZ;
+	body[1] = maximum_compare_and_write_blocks(disk);
 	put_be16(body + 2, transfer_length_granularity(disk));
 	put_be32(body + 4, disk->maximum_transfer_blocks);
 	put_be32(body + 8, disk->maximum_transfer_blocks);
 	/* MAXIMUM PREFETCH LENGTH stays 0: no limit, since prefetching only begins a read. */
 	write_unmap_limits(disk, body);
-	put_be64(body + 32, blocks_in(disk, MAXIMUM_WRITE_SAME_BYTES));
+	put_be64(body + 32, maximum_write_same_blocks(disk));
 	return LIMITS_BYTES;
 }
 
