@@ -23,7 +23,10 @@
 
 TCMU_EXT_BEGIN_DECLS
 
-/* Option `cache`: what holds written data before it is durable. */
+/*
+ * Option `cache`: what holds written data before it is durable. To a backend, write-back and
+ * write-through are the same: whoever writes asks for durability with TCMU_EXT_IO_DURABLE.
+ */
 enum tcmu_ext_cache {
 	TCMU_EXT_CACHE_WRITEBACK,    /* page cache; a flush makes writes durable */
 	TCMU_EXT_CACHE_WRITETHROUGH, /* page cache; each write is durable when it completes */
@@ -43,7 +46,7 @@ enum tcmu_ext_create {
  */
 struct tcmu_ext_backend_config {
 	size_t struct_bytes; /* sizeof(struct tcmu_ext_backend_config) */
-	char *path;          /* unescaped; owned by the config */
+	char *path;          /* unescaped, absolute (of `null`: any text); owned by the config */
 	int cache;           /* enum tcmu_ext_cache */
 	int read_only;       /* 0 or 1 */
 	int lock;            /* 0 or 1: keep others from opening it */
@@ -54,11 +57,16 @@ struct tcmu_ext_backend_config {
 	struct tcmu_ext_log log;
 };
 
-/* What an open instance is and can do. Read once after open, and again after a resize. */
+/*
+ * What an open instance is and can do. Read once after open; after a resize only the size is taken
+ * anew. The library clears it and sets struct_bytes before it asks; a backend fills what it knows.
+ */
 struct tcmu_ext_backend_properties {
+	size_t struct_bytes;          /* sizeof(struct tcmu_ext_backend_properties) */
 	uint64_t size_bytes;          /* bytes there are now, never less than the LUN needs */
 	uint32_t logical_block_bytes; /* transfers must be a multiple of this; 1 when any will do */
 	uint32_t physical_block_bytes;      /* what the medium writes at once without a read */
+	uint32_t physical_alignment_bytes;  /* offset of the first physical block */
 	uint32_t optimal_transfer_bytes;    /* 0: nothing known */
 	uint32_t discard_granularity_bytes; /* smallest range a discard frees; 0: no discard */
 	uint32_t discard_alignment_bytes;   /* offset of the first such range */
@@ -137,14 +145,14 @@ struct tcmu_ext_backend_operations {
 	 */
 	int (*write_zeroes)(void *instance, uint64_t offset, uint64_t bytes, unsigned int flags);
 	/*
-	 * Gives back the space of a range, as far as the granularity allows; the rest is left as it
-	 * was. Reads afterwards return zeroes if discard_reads_zero, else anything. Optional.
+	 * Gives back the space of a range, as far as the granularity allows. Afterwards all of the
+	 * range reads as zeroes if discard_reads_zero, else as anything. Optional.
 	 */
 	int (*discard)(void *instance, uint64_t offset, uint64_t bytes);
 	/*
 	 * Says how the range that begins at `offset` is allocated and sets `*run_bytes` to how many
-	 * of `bytes` bytes from there (at least one block) are the same. Bounded time. Optional:
-	 * all is then MAPPED.
+	 * of `bytes` bytes from there are the same: whole blocks of the LUN, at least one. Bounded
+	 * time. Optional: all is then MAPPED.
 	 */
 	int (*allocation)(void *instance, uint64_t offset, uint64_t bytes, uint64_t *run_bytes,
 			  enum tcmu_ext_allocation *allocation);
@@ -152,7 +160,8 @@ struct tcmu_ext_backend_operations {
 	int (*prefetch)(void *instance, uint64_t offset, uint64_t bytes);
 	/*
 	 * Makes room for `size_bytes`: checks that a device has grown, extends a file. Returns
-	 * -EINVAL for less than there is in use, -ENOSPC when the backing is too small. Optional.
+	 * -EINVAL for less than there is in use, -ENOSPC when the backing is too small. On failure
+	 * the size is as it was. Optional: the size found at open is then all there is.
 	 */
 	int (*resize)(void *instance, uint64_t size_bytes);
 	/* Copies the counters. May run beside data operations. Optional. */
@@ -197,7 +206,8 @@ TCMU_EXT_API int tcmu_ext_backend_open(const struct tcmu_ext_backend_operations 
 /* Closes; NULL is allowed. No command may be running. */
 TCMU_EXT_API void tcmu_ext_backend_close(struct tcmu_ext_backend *backend);
 
-/* The properties as they were at open or at the last resize. Valid until close. */
+/* The properties, as they were at open but for the size, which follows resizes. Valid until close.
+ */
 TCMU_EXT_API const struct tcmu_ext_backend_properties *tcmu_ext_backend_properties(
 	const struct tcmu_ext_backend *backend);
 

@@ -15,7 +15,11 @@ struct tcmu_ext_backend {
 	void *instance;
 };
 
-/* Grows the backing and reads its properties anew. Returns 0 or what the operation returned. */
+/*
+ * Grows the backing and takes over its new size; nothing else in the properties changes, so that
+ * commands may read them meanwhile. Returns 0 or what the operation returned; -EOPNOTSUPP when
+ * there is no such operation and the size found at open does not do.
+ */
 int backend_resize(struct tcmu_ext_backend *backend, uint64_t size_bytes);
 
 #endif

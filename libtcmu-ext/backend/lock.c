@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
+#include "backend/lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "plumbing/log.h"
+
+static struct flock whole_file(const struct storage *storage)
+{
+	return (struct flock){
+		.l_type = storage->read_only ? F_RDLCK : F_WRLCK,
+		.l_whence = SEEK_SET,
+	};
+}
+
+static int report_holder(const struct storage *storage)
+{
+	struct flock holder = whole_file(storage);
+
+	/* Of locks like our own the kernel does not say who holds them. */
+	if (!fcntl(storage->fd, F_OFD_GETLK, &holder) && holder.l_type != F_UNLCK &&
+	    holder.l_pid > 0)
+		log_message(
+			&storage->log, TCMU_EXT_LOG_ERROR,
+			"%s is in use: process %d has locked it; stop that process, or give this "
+			"LUN a file of its own",
+			storage->path, (int)holder.l_pid);
+	else
+		log_message(&storage->log, TCMU_EXT_LOG_ERROR,
+			    "%s is in use: another LUN or program has locked it (\"lsof %s\" shows "
+			    "which); stop using it there, or give this LUN a file of its own",
+			    storage->path, storage->path);
+	return -EBUSY;
+}
+
+int lock_file(const struct storage *storage)
+{
+	struct flock wanted = whole_file(storage);
+
+	if (!fcntl(storage->fd, F_OFD_SETLK, &wanted))
+		return 0;
+	if (errno == EAGAIN || errno == EACCES)
+		return report_holder(storage);
+	log_message(
+		&storage->log, TCMU_EXT_LOG_ERROR,
+		"%s cannot be locked: %m; if its file system has no locks, add ;lock=no and make "
+		"sure that nothing else uses the file",
+		storage->path);
+	return -errno;
+}

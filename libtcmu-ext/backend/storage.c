@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
+#include "backend/storage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* Reading ahead starts requests, of which a device takes only so many without waiting. */
+enum { PREFETCH_MAXIMUM_BYTES = 8 * 1024 * 1024 };
+
+int storage_init(struct storage *storage, const struct tcmu_ext_backend_config *config)
+{
+	*storage = (struct storage){
+		.fd = -1,
+		.read_only = config->read_only,
+		.memory_alignment_bytes = 1,
+		.transfer_alignment_bytes = 1,
+		.range_alignment_bytes = 1,
+		.lun_block_bytes = config->logical_block_bytes,
+		.lun_bytes = config->size_bytes,
+		.path = strdup(config->path),
+		.log = config->log,
+	};
+	return storage->path ? 0 : -ENOMEM;
+}
+
+void storage_release(struct storage *storage)
+{
+	if (storage->fd >= 0)
+		close(storage->fd);
+	free(storage->path);
+}
+
+int storage_device_error(const struct storage *storage, int error, uint64_t end)
+{
+	uint64_t device_bytes;
+
+	if (!storage->is_device)
+		return error;
+	if (ioctl(storage->fd, BLKGETSIZE64, &device_bytes) || !device_bytes)
+		return -ENXIO;
+	return device_bytes < end ? -EIO : error;
+}
+
+int storage_prefetch(void *instance, uint64_t offset, uint64_t bytes)
+{
+	const struct storage *storage = instance;
+
+	if (storage->direct || !bytes)
+		return 0;
+	if (bytes > PREFETCH_MAXIMUM_BYTES)
+		bytes = PREFETCH_MAXIMUM_BYTES;
+	return -posix_fadvise(storage->fd, (off_t)offset, (off_t)bytes, POSIX_FADV_WILLNEED);
+}
+
+void storage_get_counters(void *instance, struct tcmu_ext_backend_counters *counters)
+{
+	const struct tcmu_ext_backend_counters *from = &((struct storage *)instance)->counters;
+
+	counters->punch_hole = __atomic_load_n(&from->punch_hole, __ATOMIC_RELAXED);
+	counters->zero_range = __atomic_load_n(&from->zero_range, __ATOMIC_RELAXED);
+	counters->blkzeroout = __atomic_load_n(&from->blkzeroout, __ATOMIC_RELAXED);
+	counters->blkdiscard = __atomic_load_n(&from->blkdiscard, __ATOMIC_RELAXED);
+	counters->written = __atomic_load_n(&from->written, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
+/* Read, write and flush: one system call each when the kernel does all of it at once. */
+#include "backend/transfer.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <tcmu-ext/iovec.h>
+
+static int entries_per_call(size_t iov_count)
+{
+	return iov_count < IOV_MAX ? (int)iov_count : IOV_MAX;
+}
+
+/* Whether O_DIRECT can use the buffers as they are. */
+static bool is_aligned(const struct storage *storage, const struct iovec *iov, size_t iov_count)
+{
+	uintptr_t addresses = 0;
+	size_t lengths = 0;
+
+	for (size_t i = 0; i < iov_count; i++) {
+		addresses |= (uintptr_t)iov[i].iov_base;
+		lengths |= iov[i].iov_len;
+	}
+	return !(addresses & (storage->memory_alignment_bytes - 1)) &&
+	       !(lengths & (storage->transfer_alignment_bytes - 1));
+}
+
+static bool file_ends_before(const struct storage *storage, uint64_t offset)
+{
+	struct stat status;
+
+	return !storage->is_device && !fstat(storage->fd, &status) &&
+	       (uint64_t)status.st_size <= offset;
+}
+
+/* One system call. Returns the bytes read, 0 at the end, or -errno. */
+static ssize_t read_once(const struct storage *storage, const struct iovec *iov, size_t iov_count,
+			 uint64_t offset)
+{
+	ssize_t count;
+
+	do
+		count = preadv(storage->fd, iov, entries_per_call(iov_count), (off_t)offset);
+	while (count < 0 && errno == EINTR);
+	if (count >= 0)
+		return count;
+	count = -errno;
+	/* O_DIRECT may refuse to go on from within a block, even to say that the file ends there.
+	 */
+	if (count == -EINVAL && storage->direct && file_ends_before(storage, offset))
+		return 0;
+	return count;
+}
+
+/*
+ * A file that ends early reads as zeroes beyond, as if it were sparse there. A device that ends
+ * early has lost its data.
+ */
+static int read_beyond_end(const struct storage *storage, const struct iovec *iov, size_t iov_count,
+			   uint64_t end, size_t remaining)
+{
+	if (storage->is_device)
+		return storage_device_error(storage, -EIO, end);
+	tcmu_ext_iovec_clear(iov, iov_count, 0, remaining);
+	return 0;
+}
+
+int storage_read(void *instance, struct iovec *iov, size_t iov_count, uint64_t offset, size_t bytes,
+		 size_t *done_bytes)
+{
+	struct storage *storage = instance;
+	int error;
+
+	*done_bytes = 0;
+	if (storage->direct && !is_aligned(storage, iov, iov_count))
+		return bounce_read(storage, iov, iov_count, offset, bytes, done_bytes);
+	while (*done_bytes < bytes) {
+		ssize_t count = read_once(storage, iov, iov_count, offset + *done_bytes);
+
+		if (count < 0)
+			return storage_device_error(storage, (int)count, offset + bytes);
+		if (!count) {
+			error = read_beyond_end(storage, iov, iov_count, offset + bytes,
+						bytes - *done_bytes);
+			if (!error)
+				*done_bytes = bytes;
+			return error;
+		}
+		*done_bytes += (size_t)count;
+		if (*done_bytes < bytes)
+			tcmu_ext_iovec_advance(&iov, &iov_count, (size_t)count);
+	}
+	return 0;
+}
+
+int transfer_write(const struct storage *storage, struct iovec *iov, size_t iov_count,
+		   uint64_t offset, size_t bytes, int call_flags, size_t *done_bytes)
+{
+	*done_bytes = 0;
+	while (*done_bytes < bytes) {
+		ssize_t count = pwritev2(storage->fd, iov, entries_per_call(iov_count),
+					 (off_t)(offset + *done_bytes), call_flags);
+		size_t progress;
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count < 0)
+			return -errno;
+		/* From within a block O_DIRECT cannot go on: that block is written again. */
+		progress = round_down((size_t)count, storage->transfer_alignment_bytes);
+		if (!progress)
+			return -EIO;
+		*done_bytes += progress;
+		if (*done_bytes < bytes)
+			tcmu_ext_iovec_advance(&iov, &iov_count, progress);
+	}
+	return 0;
+}
+
+static int write_all(const struct storage *storage, struct iovec *iov, size_t iov_count,
+		     uint64_t offset, size_t bytes, int call_flags, size_t *done_bytes)
+{
+	if (storage->direct && !is_aligned(storage, iov, iov_count))
+		return bounce_write(storage, iov, iov_count, offset, bytes, call_flags, done_bytes);
+	return transfer_write(storage, iov, iov_count, offset, bytes, call_flags, done_bytes);
+}
+
+/* A kernel or file system that does not know RWF_DSYNC refuses it before it writes anything. */
+static int write_durably(struct storage *storage, struct iovec *iov, size_t iov_count,
+			 uint64_t offset, size_t bytes, size_t *done_bytes)
+{
+	int error;
+
+	if (!storage->durable_write_unsupported) {
+		error = write_all(storage, iov, iov_count, offset, bytes, RWF_DSYNC, done_bytes);
+		if (error != -EOPNOTSUPP || *done_bytes)
+			return error;
+		storage->durable_write_unsupported = true;
+	}
+	error = write_all(storage, iov, iov_count, offset, bytes, 0, done_bytes);
+	return error ? error : storage_flush(storage);
+}
+
+int storage_write(void *instance, struct iovec *iov, size_t iov_count, uint64_t offset,
+		  size_t bytes, unsigned int flags, size_t *done_bytes)
+{
+	struct storage *storage = instance;
+	bool durable = flags & TCMU_EXT_IO_DURABLE;
+	int error;
+
+	if (durable)
+		error = write_durably(storage, iov, iov_count, offset, bytes, done_bytes);
+	else
+		error = write_all(storage, iov, iov_count, offset, bytes, 0, done_bytes);
+	if (!error)
+		return 0;
+	if (error == -EBADF && storage->read_only)
+		return -EROFS;
+	/* What failed may be an earlier write, of which a flush would then not hear again. */
+	if (error == -EIO && durable && !storage->direct)
+		storage->lost_write_error = error;
+	return storage_device_error(storage, error, offset + bytes);
+}
+
+int storage_flush(void *instance)
+{
+	struct storage *storage = instance;
+	int error;
+
+	do
+		error = fdatasync(storage->fd) ? -errno : 0;
+	while (error == -EINTR);
+	/* The page cache reports a failed write once and then takes its pages for clean. */
+	if (error && !storage->direct && !storage->lost_write_error)
+		storage->lost_write_error = error;
+	return error ? error : storage->lost_write_error;
+}
