@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
+#include "adapter.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include <tcmu-ext/scsi.h>
+
+enum {
+	/* Operation codes (SPC-4 annex E) that only the runner implements. */
+	EXTENDED_COPY = 0x83,
+	RECEIVE_COPY_RESULTS = 0x84,
+	MAINTENANCE_OUT = 0xa4,
+
+	UNIT_SERIAL_NUMBER_PAGE = 0x80,
+	ANY_SERVICE_ACTION = -1,
+};
+
+/*
+ * What is left to the runner, of the commands the disk does not take. FORMAT UNIT is not: the
+ * runner would overwrite the LUN from first to last block within this one command, while every
+ * other command of the LUN waits.
+ */
+static const struct {
+	uint8_t operation_code;
+	int service_action; /* byte 1, bits 4 to 0 */
+} left_to_runner[] = {
+	{ TCMU_EXT_INQUIRY, ANY_SERVICE_ACTION }, /* VPD page 83h: names the ports */
+	{ EXTENDED_COPY, 0x00 },
+	{ RECEIVE_COPY_RESULTS, 0x03 },    /* operating parameters */
+	{ TCMU_EXT_MAINTENANCE_IN, 0x0a }, /* REPORT TARGET PORT GROUPS */
+	{ MAINTENANCE_OUT, 0x0a },         /* SET TARGET PORT GROUPS */
+};
+
+static bool is_left_to_runner(const uint8_t *cdb)
+{
+	for (size_t i = 0; i < sizeof(left_to_runner) / sizeof(left_to_runner[0]); i++) {
+		int action = left_to_runner[i].service_action;
+
+		if (left_to_runner[i].operation_code == cdb[0] &&
+		    (action == ANY_SERVICE_ACTION || action == (cdb[1] & 0x1f)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The unit serial number is set after a LUN is opened, so only the runner, which looks it up for
+ * each command, knows it.
+ */
+static bool asks_unit_serial_number(const uint8_t *cdb)
+{
+	return cdb[0] == TCMU_EXT_INQUIRY && (cdb[1] & 1) && cdb[2] == UNIT_SERIAL_NUMBER_PAGE;
+}
+
+/* How many bytes of a CDB libtcmu copied: what its group code says (SPC-4 4.2.5.1). */
+static size_t cdb_bytes(const uint8_t *cdb)
+{
+	static const uint8_t of_group[] = { 6, 10, 10, 0, 16, 12, 0, 0 };
+
+	if (cdb[0] == 0x7f)
+		return 8u + cdb[7];
+	return of_group[cdb[0] >> 5];
+}
+
+static struct tcmulib_cmd *lib_cmd_of(const struct tcmur_cmd *cmd)
+{
+	struct tcmulib_cmd *lib_cmd;
+
+	memcpy(&lib_cmd, cmd, sizeof(lib_cmd));
+	return lib_cmd;
+}
+
+static int tcmu_status(enum tcmu_ext_status status)
+{
+	switch (status) {
+	case TCMU_EXT_STATUS_GOOD:
+		return TCMU_STS_OK;
+	case TCMU_EXT_STATUS_BUSY:
+		return TCMU_STS_BUSY;
+	case TCMU_EXT_STATUS_TASK_SET_FULL:
+		return TCMU_STS_NO_RESOURCE;
+	case TCMU_EXT_STATUS_CHECK_CONDITION:
+	case TCMU_EXT_STATUS_NOT_MINE:
+		break;
+	}
+	return TCMU_STS_PASSTHROUGH_ERR;
+}
+
+static int execute(struct adapter_lun *lun, struct tcmulib_cmd *lib_cmd)
+{
+	struct tcmu_ext_command command = {
+		.struct_bytes = sizeof(command),
+		.cdb = lib_cmd->cdb,
+		.cdb_bytes = cdb_bytes(lib_cmd->cdb),
+		.iov = lib_cmd->iovec,
+		.iov_count = lib_cmd->iov_cnt,
+		.sense = lib_cmd->sense_buf,
+		.sense_bytes = sizeof(lib_cmd->sense_buf),
+	};
+	enum tcmu_ext_status status;
+
+	if (asks_unit_serial_number(command.cdb))
+		return TCMU_STS_NOT_HANDLED;
+	status = tcmu_ext_disk_execute(lun->disk, &command);
+	if (status == TCMU_EXT_STATUS_NOT_MINE) {
+		if (is_left_to_runner(command.cdb))
+			return TCMU_STS_NOT_HANDLED;
+		status = tcmu_ext_command_refuse_opcode(lun->disk, &command);
+	}
+	return tcmu_status(status);
+}
+
+/*
+ * The runner cancels the ring thread when a LUN is removed or the daemon stops, and the system
+ * calls under a command are cancellation points: without this a command would end half-way, its
+ * memory be lost, and the runner's count of running commands never return to zero (its assertion
+ * then ends the daemon). Two calls of some twenty instructions.
+ */
+int adapter_handle_cmd(struct tcmu_device *dev, struct tcmur_cmd *cmd)
+{
+	struct adapter_lun *lun = tcmur_dev_get_private(dev);
+	int cancel_state;
+	int status;
+
+	if (!lun)
+		return TCMU_STS_BUSY; /* between close and reopen */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+	status = execute(lun, lib_cmd_of(cmd));
+	pthread_setcancelstate(cancel_state, NULL);
+	return status;
+}
+
+static int execute_request(struct adapter_lun *lun, const struct adapter_request *request)
+{
+	struct tcmulib_cmd *lib_cmd = lib_cmd_of(request->cmd);
+	struct tcmu_ext_command command = {
+		.struct_bytes = sizeof(command),
+		.iov = request->iov,
+		.iov_count = request->iov_count,
+		.sense = lib_cmd->sense_buf,
+		.sense_bytes = sizeof(lib_cmd->sense_buf),
+	};
+
+	switch (request->kind) {
+	case ADAPTER_READ:
+		return tcmu_status(
+			tcmu_ext_disk_read(lun->disk, &command, request->offset, request->bytes));
+	case ADAPTER_WRITE:
+		return tcmu_status(
+			tcmu_ext_disk_write(lun->disk, &command, request->offset, request->bytes));
+	case ADAPTER_FLUSH:
+		return tcmu_status(tcmu_ext_disk_flush(lun->disk, &command));
+	case ADAPTER_NOTHING:
+		break;
+	}
+	return TCMU_STS_OK;
+}
+
+/*
+ * With nr_threads 0 the runner takes OK from these callouts for "queued" and waits for
+ * tcmur_cmd_complete(). That call goes on with the next step of a compound command, which calls
+ * the next callout before it returns: a long EXTENDED COPY would nest without bound. So a callout
+ * that comes while another one completes is only noted down, and the outermost one works it off.
+ */
+static int answer(struct tcmu_device *dev, struct adapter_request request)
+{
+	struct adapter_lun *lun = tcmur_dev_get_private(dev);
+	int cancel_state;
+
+	if (!lun)
+		return TCMU_STS_BUSY;
+	if (lun->completing) {
+		lun->queued = request;
+		return TCMU_STS_OK;
+	}
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+	lun->completing = true;
+	while (request.kind != ADAPTER_NOTHING) {
+		lun->queued.kind = ADAPTER_NOTHING;
+		tcmur_cmd_complete(dev, request.cmd, execute_request(lun, &request));
+		request = lun->queued;
+	}
+	lun->completing = false;
+	pthread_setcancelstate(cancel_state, NULL);
+	return TCMU_STS_OK;
+}
+
+int adapter_read(struct tcmu_device *dev, struct tcmur_cmd *cmd, struct iovec *iov,
+		 size_t iov_count, size_t bytes, off_t offset)
+{
+	return answer(dev, (struct adapter_request){ ADAPTER_READ, cmd, iov, iov_count, bytes,
+						     (uint64_t)offset });
+}
+
+int adapter_write(struct tcmu_device *dev, struct tcmur_cmd *cmd, struct iovec *iov,
+		  size_t iov_count, size_t bytes, off_t offset)
+{
+	return answer(dev, (struct adapter_request){ ADAPTER_WRITE, cmd, iov, iov_count, bytes,
+						     (uint64_t)offset });
+}
+
+int adapter_flush(struct tcmu_device *dev, struct tcmur_cmd *cmd)
+{
+	return answer(dev, (struct adapter_request){ .kind = ADAPTER_FLUSH, .cmd = cmd });
+}

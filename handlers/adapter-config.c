@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
+#include "adapter.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An option of the runner's own, which it removes from the string before a LUN is opened. */
+#define RUNNER_OPTION ";tcmur_cmd_time_out="
+
+static char *sentence(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static char *sentence(const char *format, ...)
+{
+	va_list arguments;
+	char *text;
+
+	va_start(arguments, format);
+	if (vasprintf(&text, format, arguments) < 0)
+		text = NULL;
+	va_end(arguments);
+	return text;
+}
+
+/*
+ * What follows the subtype and its slash; NULL when the string names another handler. libtcmu picks
+ * a handler by comparing no more characters than there are before the slash, so that `f/x` comes
+ * to the handler `file`.
+ */
+static const char *after_subtype(const char *text)
+{
+	size_t bytes = strlen(adapter_backstore.subtype);
+
+	if (strncmp(text, adapter_backstore.subtype, bytes) != 0 || text[bytes] != '/')
+		return NULL;
+	return text + bytes + 1;
+}
+
+/* The end of the string without a newline, which `echo` leaves when it writes the attribute. */
+static size_t trimmed_bytes(const char *text)
+{
+	size_t bytes = strlen(text);
+
+	return bytes && text[bytes - 1] == '\n' ? bytes - 1 : bytes;
+}
+
+/* Cuts off the runner's own option. It only works as the last one. */
+static int drop_runner_option(char *text, char **reason)
+{
+	char *option = strstr(text, RUNNER_OPTION);
+	const char *value;
+
+	if (!option)
+		return 0;
+	value = option + strlen(RUNNER_OPTION);
+	if (!*value || value[strspn(value, "0123456789")]) {
+		*reason = sentence("tcmur_cmd_time_out needs whole seconds and must be the last "
+				   "option, since tcmu-runner takes the semicolon after it away");
+		return -EINVAL;
+	}
+	*option = '\0';
+	return 0;
+}
+
+/* Parses what follows the subtype. */
+static int parse(const char *text, struct tcmu_ext_backend_config *config, char **reason)
+{
+	char *own = strndup(text, trimmed_bytes(text));
+	int error;
+
+	if (!own)
+		return -ENOMEM;
+	error = drop_runner_option(own, reason);
+	if (!error)
+		error = tcmu_ext_backend_config_parse(adapter_backstore.operations, own, config,
+						      reason);
+	free(own);
+	return error;
+}
+
+static int refuse_length(char **reason)
+{
+	*reason = sentence("the configuration string is too long to arrive whole: with \"%s/\" "
+			   "it may have %d bytes; use a shorter path or a symbolic link",
+			   adapter_backstore.subtype, TCMU_EXT_CONFIG_STRING_MAXIMUM_BYTES);
+	return -ENAMETOOLONG;
+}
+
+static int refuse_subtype(char **reason)
+{
+	*reason = sentence("this is the handler \"%s\": write user:%s as the backstore, or %s/ "
+			   "before the path",
+			   adapter_backstore.subtype, adapter_backstore.subtype,
+			   adapter_backstore.subtype);
+	return -EINVAL;
+}
+
+int adapter_parse_config(const char *text, struct tcmu_ext_backend_config *config, char **reason)
+{
+	const char *own = after_subtype(text);
+
+	*reason = NULL;
+	if (trimmed_bytes(text) > TCMU_EXT_CONFIG_STRING_MAXIMUM_BYTES)
+		return refuse_length(reason);
+	if (!own)
+		return refuse_subtype(reason);
+	return parse(own, config, reason);
+}
+
+/*
+ * As adapter_parse_config(), for a string that is not yet a LUN's: targetcli and libtcmu both send
+ * the subtype with it, another D-Bus client may leave it out.
+ */
+static int parse_proposed(const char *text, struct tcmu_ext_backend_config *config, char **reason)
+{
+	size_t prefix_bytes = strlen(adapter_backstore.subtype) + 1;
+
+	if (*text != '/')
+		return adapter_parse_config(text, config, reason);
+	if (trimmed_bytes(text) + prefix_bytes > TCMU_EXT_CONFIG_STRING_MAXIMUM_BYTES)
+		return refuse_length(reason);
+	return parse(text, config, reason);
+}
+
+/* Looks only; see the rules of the `check` operation. */
+static int check(const char *text, char **reason)
+{
+	struct tcmu_ext_backend_config config = { .struct_bytes = sizeof(config) };
+	int error = parse_proposed(text, &config, reason);
+
+	if (!error && adapter_backstore.operations->check)
+		error = adapter_backstore.operations->check(&config, reason);
+	tcmu_ext_backend_config_clear(&config);
+	return error;
+}
+
+bool adapter_check_config(const char *text, char **reason)
+{
+	char *own_reason = NULL;
+	int error = check(text, &own_reason);
+
+	if (!error) {
+		free(own_reason);
+		return true;
+	}
+	if (!own_reason)
+		own_reason = sentence("%s", strerror(-error));
+	if (own_reason)
+		adapter_make_printable(own_reason); /* D-Bus carries valid UTF-8 only */
+	*reason = own_reason;
+	return false;
+}
+
+/* The length up to the runner's own option or a final newline. */
+static size_t significant_bytes(const char *text)
+{
+	const char *option = strstr(text, RUNNER_OPTION);
+
+	return option ? (size_t)(option - text) : trimmed_bytes(text);
+}
+
+bool adapter_same_config(const char *a, const char *b)
+{
+	size_t bytes = significant_bytes(a);
+
+	return bytes == significant_bytes(b) && !memcmp(a, b, bytes);
+}

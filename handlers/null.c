@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
+#include "adapter.h"
+
+const struct adapter_backstore adapter_backstore = {
+	.name = "Null backstore (tcmu-ext)",
+	.subtype = "null",
+	.operations = &tcmu_ext_backend_null,
+	.form = "anything  keeps no data; see tcmu-ext-null(5)",
+	.product_identification = "TCMU null",
+};
