@@ -12,7 +12,6 @@ enum {
 	RECEIVE_COPY_RESULTS = 0x84,
 	MAINTENANCE_OUT = 0xa4,
 
-	UNIT_SERIAL_NUMBER_PAGE = 0x80,
 	ANY_SERVICE_ACTION = -1,
 };
 
@@ -25,7 +24,11 @@ static const struct {
 	uint8_t operation_code;
 	int service_action; /* byte 1, bits 4 to 0 */
 } left_to_runner[] = {
-	{ TCMU_EXT_INQUIRY, ANY_SERVICE_ACTION }, /* VPD page 83h: names the ports */
+	/*
+	 * VPD page 83h names the ports; page 80h holds a serial number that is set only after a LUN
+	 * was opened, so that the runner looks it up for each command.
+	 */
+	{ TCMU_EXT_INQUIRY, ANY_SERVICE_ACTION },
 	{ EXTENDED_COPY, 0x00 },
 	{ RECEIVE_COPY_RESULTS, 0x03 },    /* operating parameters */
 	{ TCMU_EXT_MAINTENANCE_IN, 0x0a }, /* REPORT TARGET PORT GROUPS */
@@ -42,15 +45,6 @@ static bool is_left_to_runner(const uint8_t *cdb)
 			return true;
 	}
 	return false;
-}
-
-/*
- * The unit serial number is set after a LUN is opened, so only the runner, which looks it up for
- * each command, knows it.
- */
-static bool asks_unit_serial_number(const uint8_t *cdb)
-{
-	return cdb[0] == TCMU_EXT_INQUIRY && (cdb[1] & 1) && cdb[2] == UNIT_SERIAL_NUMBER_PAGE;
 }
 
 /* How many bytes of a CDB libtcmu copied: what its group code says (SPC-4 4.2.5.1). */
@@ -100,8 +94,6 @@ static int execute(struct adapter_lun *lun, struct tcmulib_cmd *lib_cmd)
 	};
 	enum tcmu_ext_status status;
 
-	if (asks_unit_serial_number(command.cdb))
-		return TCMU_STS_NOT_HANDLED;
 	status = tcmu_ext_disk_execute(lun->disk, &command);
 	if (status == TCMU_EXT_STATUS_NOT_MINE) {
 		if (is_left_to_runner(command.cdb))

@@ -69,8 +69,6 @@ static int make_disk(struct tcmu_device *dev, const struct tcmu_ext_backend_conf
 		.write_protect = config->read_only,
 		.vendor_identification = "LIO-ORG", /* as the runner's VPD page 83h */
 		.product_identification = adapter_backstore.product_identification,
-		/* Not shown, but makes the disk list the page; see asks_unit_serial_number(). */
-		.unit_serial_number = "0",
 		.log = adapter_log(dev),
 	};
 
@@ -172,14 +170,14 @@ static void report_close(struct tcmu_device *dev, const struct adapter_lun *lun)
 	tcmu_ext_backend_get_counters(lun->backend, &backend, sizeof(backend));
 	adapter_message(dev, TCMU_EXT_LOG_INFO,
 			"closed %s: reads %" PRIu64 " (%" PRIu64 " bytes), writes %" PRIu64
-			" (%" PRIu64 " bytes), flushes %" PRIu64 ", others %" PRIu64
+			" (%" PRIu64 " bytes), flushes %" PRIu64 ", commands in all %" PRIu64
 			", errors %" PRIu64 "; zeroed or freed by punch hole %" PRIu64
 			", zero range %" PRIu64 ", BLKZEROOUT %" PRIu64 ", BLKDISCARD %" PRIu64
 			", writing %" PRIu64,
 			lun->path, disk.read_commands, disk.read_bytes, disk.write_commands,
-			disk.write_bytes, disk.flush_commands, disk.other_commands,
-			disk.check_conditions, backend.punch_hole, backend.zero_range,
-			backend.blkzeroout, backend.blkdiscard, backend.written);
+			disk.write_bytes, disk.flush_commands, disk.commands, disk.check_conditions,
+			backend.punch_hole, backend.zero_range, backend.blkzeroout,
+			backend.blkdiscard, backend.written);
 }
 
 static void adapter_close(struct tcmu_device *dev)

@@ -59,7 +59,7 @@ struct tcmu_ext_disk_config {
 	const char *vendor_identification;  /* at most 8 characters; NULL: "TCMU-EXT" */
 	const char *product_identification; /* at most 16 characters; NULL: the backend's name */
 	const char *product_revision_level; /* at most 4 characters; NULL: the library's version */
-	const char *unit_serial_number;     /* NULL or empty: VPD page 80h is not offered */
+	const char *unit_serial_number;     /* NULL or empty: VPD page 80h is NOT_MINE */
 	struct tcmu_ext_log log;
 };
 

@@ -254,7 +254,7 @@ enum tcmu_ext_status tcmu_ext_disk_read(struct tcmu_ext_disk *disk,
 	struct range range;
 	enum tcmu_ext_status status = byte_range(disk, command, offset, bytes, &range);
 
-	return status == TCMU_EXT_STATUS_GOOD ? transfer_read(disk, command, range) : status;
+	return status == TCMU_EXT_STATUS_GOOD ? read_range(disk, command, range) : status;
 }
 
 enum tcmu_ext_status tcmu_ext_disk_write(struct tcmu_ext_disk *disk,
@@ -268,7 +268,7 @@ enum tcmu_ext_status tcmu_ext_disk_write(struct tcmu_ext_disk *disk,
 		return status;
 	if (disk_is_write_protected(disk))
 		return write_protected(disk, command);
-	return transfer_write(disk, command, range, false);
+	return write_range(disk, command, range, false);
 }
 
 enum tcmu_ext_status tcmu_ext_disk_flush(struct tcmu_ext_disk *disk,

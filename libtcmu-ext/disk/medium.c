@@ -42,7 +42,7 @@ enum tcmu_ext_status medium_read(struct tcmu_ext_disk *disk, struct tcmu_ext_com
 	struct iovec iov = chunk_buffer(disk, chunk, memory);
 	struct tcmu_ext_command inner = with_buffer(command, &iov);
 
-	return transfer_read(disk, &inner, chunk);
+	return read_range(disk, &inner, chunk);
 }
 
 enum tcmu_ext_status medium_write(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command,
@@ -51,5 +51,5 @@ enum tcmu_ext_status medium_write(struct tcmu_ext_disk *disk, struct tcmu_ext_co
 	struct iovec iov = chunk_buffer(disk, chunk, memory);
 	struct tcmu_ext_command inner = with_buffer(command, &iov);
 
-	return transfer_write(disk, &inner, chunk, force_unit_access);
+	return write_range(disk, &inner, chunk, force_unit_access);
 }

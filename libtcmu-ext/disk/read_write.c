@@ -11,8 +11,8 @@ static bool wants_unit_access(const uint8_t *cdb)
 	return cdb[0] >= 0x20 && (cdb[1] & FORCE_UNIT_ACCESS);
 }
 
-enum tcmu_ext_status transfer_read(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command,
-				   struct range range)
+enum tcmu_ext_status read_range(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command,
+				struct range range)
 {
 	struct tcmu_ext_backend *backend = disk->backend;
 	size_t bytes = (size_t)range.blocks << disk->block_shift;
@@ -52,8 +52,8 @@ enum tcmu_ext_status finish_change(struct tcmu_ext_disk *disk, struct tcmu_ext_c
 	return error ? flush_failure(disk, command, error) : TCMU_EXT_STATUS_GOOD;
 }
 
-enum tcmu_ext_status transfer_write(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command,
-				    struct range range, bool force_unit_access)
+enum tcmu_ext_status write_range(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command,
+				 struct range range, bool force_unit_access)
 {
 	struct tcmu_ext_backend *backend = disk->backend;
 	bool durable = force_unit_access || !atomic_load(&disk->write_cache);
@@ -84,7 +84,7 @@ enum tcmu_ext_status execute_read(struct tcmu_ext_disk *disk, struct tcmu_ext_co
 		if (status != TCMU_EXT_STATUS_GOOD)
 			return status;
 	}
-	status = transfer_read(disk, command, range);
+	status = read_range(disk, command, range);
 	counter_add(&disk->counters.read_commands, 1);
 	if (status == TCMU_EXT_STATUS_GOOD)
 		counter_add(&disk->counters.read_bytes,
@@ -99,7 +99,7 @@ enum tcmu_ext_status execute_write(struct tcmu_ext_disk *disk, struct tcmu_ext_c
 
 	if (status != TCMU_EXT_STATUS_GOOD || !range.blocks)
 		return status;
-	status = transfer_write(disk, command, range, wants_unit_access(command->cdb));
+	status = write_range(disk, command, range, wants_unit_access(command->cdb));
 	counter_add(&disk->counters.write_commands, 1);
 	if (status == TCMU_EXT_STATUS_GOOD)
 		counter_add(&disk->counters.write_bytes,

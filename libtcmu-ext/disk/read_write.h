@@ -16,10 +16,10 @@ enum tcmu_ext_status execute_write(struct tcmu_ext_disk *disk, struct tcmu_ext_c
  * Transfers a range that has been checked between the backend and the command's buffer, which holds
  * just that much. `force_unit_access`: on the medium, not only in a cache.
  */
-enum tcmu_ext_status transfer_read(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command,
-				   struct range range);
-enum tcmu_ext_status transfer_write(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command,
-				    struct range range, bool force_unit_access);
+enum tcmu_ext_status read_range(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command,
+				struct range range);
+enum tcmu_ext_status write_range(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command,
+				 struct range range, bool force_unit_access);
 
 /*
  * Ends a command that changed the medium by other means than a WRITE: with the write cache off (or

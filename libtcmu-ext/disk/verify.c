@@ -186,5 +186,5 @@ enum tcmu_ext_status execute_compare_and_write(struct tcmu_ext_disk *disk,
 	if (status != TCMU_EXT_STATUS_GOOD)
 		return status;
 	tcmu_ext_iovec_advance(&command->iov, &command->iov_count, half_bytes);
-	return transfer_write(disk, command, range, force_unit_access);
+	return write_range(disk, command, range, force_unit_access);
 }

@@ -36,9 +36,9 @@ static uint16_t write_supported_pages(const struct tcmu_ext_disk *disk, uint8_t 
 {
 	uint16_t count = 0;
 
+	(void)disk;
 	body[count++] = PAGE_SUPPORTED_PAGES;
-	if (disk->unit_serial_number[0])
-		body[count++] = PAGE_UNIT_SERIAL_NUMBER;
+	body[count++] = PAGE_UNIT_SERIAL_NUMBER;
 	body[count++] = PAGE_DEVICE_IDENTIFICATION;
 	body[count++] = PAGE_BLOCK_LIMITS;
 	body[count++] = PAGE_BLOCK_DEVICE_CHARACTERISTICS;
@@ -116,13 +116,13 @@ static uint16_t write_logical_block_provisioning(const struct tcmu_ext_disk *dis
 
 typedef uint16_t (*page_writer)(const struct tcmu_ext_disk *disk, uint8_t *body);
 
-static page_writer writer_of(const struct tcmu_ext_disk *disk, uint8_t page)
+static page_writer writer_of(uint8_t page)
 {
 	switch (page) {
 	case PAGE_SUPPORTED_PAGES:
 		return write_supported_pages;
 	case PAGE_UNIT_SERIAL_NUMBER:
-		return disk->unit_serial_number[0] ? write_unit_serial_number : NULL;
+		return write_unit_serial_number;
 	case PAGE_BLOCK_LIMITS:
 		return write_block_limits;
 	case PAGE_BLOCK_DEVICE_CHARACTERISTICS:
@@ -139,10 +139,11 @@ enum tcmu_ext_status answer_vital_product_data(struct tcmu_ext_disk *disk,
 {
 	uint8_t data[PAGE_MAXIMUM_BYTES] = { 0 };
 	uint8_t page = command->cdb[2];
-	page_writer write = writer_of(disk, page);
+	page_writer write = writer_of(page);
 	uint16_t body_bytes;
 
-	if (page == PAGE_DEVICE_IDENTIFICATION)
+	if (page == PAGE_DEVICE_IDENTIFICATION ||
+	    (page == PAGE_UNIT_SERIAL_NUMBER && !disk->unit_serial_number[0]))
 		return TCMU_EXT_STATUS_NOT_MINE;
 	if (!write)
 		return invalid_field_in_cdb(disk, command, 2, -1);

@@ -97,7 +97,7 @@ static enum tcmu_ext_status write_repeatedly(struct tcmu_ext_disk *disk,
 
 		inner.iov = iov;
 		chunk.blocks = (uint32_t)(bytes >> disk->block_shift);
-		status = transfer_write(disk, &inner, chunk, false);
+		status = write_range(disk, &inner, chunk, false);
 		range = range_after(range, chunk.blocks);
 	}
 	return status;
