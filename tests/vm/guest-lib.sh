@@ -10,7 +10,12 @@ guest_state=/run/tcmu-ext
 guest_core=/sys/kernel/config/target/core
 guest_loopback=/sys/kernel/config/target/loopback
 guest_bus_name=org.kernel.TCMUService1
-mkdir -p "$guest_state"
+mkdir -p "$guest_state" /root/.targetcli
+
+# targetcli's preferences, which it keeps as a Python pickle: neither colours nor a saved
+# configuration nor a log of its own.
+printf '(dVcolor_mode\nI00\nsVauto_save_on_exit\nI00\nsVloglevel_file\nVerror\ns.' \
+	>/root/.targetcli/prefs.bin
 
 # Words put before tcmu-runner's own command line, (strace -f -o FILE) or (env LD_PRELOAD=…), and
 # after it, (--debug).
@@ -117,6 +122,7 @@ runner_start() {
 		${runner_arguments[@]+"${runner_arguments[@]}"} \
 		</dev/null >>/var/log/tcmu-runner.output 2>&1 &
 	printf '%s\n' "$!" >"$guest_state/runner.pid"
+	disown "$!"
 	wait_until "tcmu-runner appears on D-Bus" runner_on_bus_or_gone
 	! process_gone "$(runner_pid)" ||
 		fail "tcmu-runner ended at once: $(cat /var/log/tcmu-runner.output)"
@@ -183,6 +189,39 @@ lun_create() {
 	local subtype=$1
 	shift
 	targetcli "/backstores/user:$subtype" create "$@"
+}
+
+# lun_create_directly SUBTYPE NAME SIZE_BYTES CFGSTRING [KEY=VALUE…]: the same steps without
+# targetcli, whose start takes seconds: for tests that make many LUNs. The keys are the kernel's:
+# hw_max_sectors, hw_block_size, max_data_area_mb, data_pages_per_blk, …; and wwn.
+lun_create_directly() {
+	local subtype=$1 name=$2 size_bytes=$3 config=$1/$4 answer folder setting
+	shift 4
+	answer=$(dbus-send --system --print-reply=literal --dest="$guest_bus_name" \
+		"/org/kernel/TCMUService1/$subtype" "$guest_bus_name.CheckConfig" "string:$config" 2>&1) ||
+		fail "tcmu-runner does not check $config: $answer"
+	[[ $answer == *"boolean true"* ]] || fail "cfgstring invalid: $answer"
+	folder=$(new_backstore_folder user "$name")
+	printf 'dev_config=%s' "$config" >"$folder/control"
+	printf 'dev_size=%s' "$size_bytes" >"$folder/control"
+	for setting in "$@"; do
+		[[ $setting == wwn=* ]] || printf '%s' "$setting" >"$folder/control"
+	done
+	echo 1 >"$folder/enable" || { rmdir "$folder" "${folder%/*}" && fail "cannot enable $name"; }
+	for setting in "wwn=$(</proc/sys/kernel/random/uuid)" "$@"; do
+		[[ $setting != wwn=* ]] || printf '%s\n' "${setting#wwn=}" >"$folder/wwn/vpd_unit_serial"
+	done
+}
+
+# new_backstore_folder KIND NAME: makes and prints core/KIND_N/NAME with the first free N.
+new_backstore_folder() {
+	local number=0
+	[[ ! -d $(echo "$guest_core"/*/"$2") ]] || fail "a backstore $2 exists"
+	while [[ -d $guest_core/$1_$number ]]; do
+		number=$((number + 1))
+	done
+	mkdir -p "$guest_core/$1_$number/$2" || fail "the kernel refuses the backstore $2"
+	printf '%s/%s_%s/%s\n' "$guest_core" "$1" "$number" "$2"
 }
 
 # fileio_create NAME FILE SIZE [KEY=VALUE…]: a LUN of the kernel's own file backstore.

@@ -52,12 +52,11 @@ vm_without_services() {
 	return "$status"
 }
 
-# vm_install_packages [LIST-FILE…]: installs what is missing of the listed packages (default: the
-# guest's). Asks nothing and starts no service.
+# vm_install_packages LIST-FILE…: installs what is missing of the packages listed there. Asks nothing
+# and starts no service.
 vm_install_packages() {
-	local -a lists=("$@") wanted missing
-	((${#lists[@]})) || lists=("$vm_folder/packages")
-	mapfile -t wanted < <(vm_listed_packages "${lists[@]}")
+	local -a wanted missing
+	mapfile -t wanted < <(vm_listed_packages "$@")
 	mapfile -t missing < <(vm_missing_packages "${wanted[@]}")
 	((${#missing[@]})) || return 0
 	vm_apt_update_once
