@@ -111,7 +111,8 @@ struct tcmu_ext_backend_operations {
 	/*
 	 * Checks a configuration without opening or changing anything. May be called by any local
 	 * user's request in a process that runs as root: stat at most, and never tell more than
-	 * needed. Returns 0, or -errno with `*reason` set (the caller frees it). Optional.
+	 * needed. Returns 0, or -errno with `*reason` set: a sentence the caller frees, NULL if
+	 * memory ran out. Optional.
 	 */
 	int (*check)(const struct tcmu_ext_backend_config *config, char **reason);
 

@@ -12,53 +12,17 @@
 #include "backend/object.h"
 #include "plumbing/log.h"
 
-static const char *open_advice(const struct storage *storage, int error)
-{
-	switch (error) {
-	case -EBUSY:
-		return "; it is mounted, part of a volume or array, used by another LUN or opened "
-		       "for itself by a program: stop that, or give another device";
-	case -EROFS:
-	case -EACCES:
-	case -EPERM:
-		return storage->read_only ? "" : "; add ;ro for a LUN that cannot be written to";
-	case -ENXIO:
-	case -ENODEV:
-	case -ENOMEDIUM:
-		return "; check that the device is attached and has a medium";
-	case -ENOENT:
-		return " (is /proc mounted?)";
-	default:
-		return "";
-	}
-}
-
-static int refuse_open(const struct storage *storage, int error)
-{
-	errno = -error;
-	log_message(&storage->log, TCMU_EXT_LOG_ERROR, "%s cannot be opened: %m%s", storage->path,
-		    open_advice(storage, error));
-	return error;
-}
-
 static int open_device(struct storage *storage, bool lock)
 {
 	int flags = (storage->read_only ? O_RDONLY : O_RDWR) | (lock ? O_EXCL : 0);
-	bool opening;
-	int fd = object_open(OBJECT_DEVICE, storage->path, flags, &storage->log, &opening);
+	int error = object_open(OBJECT_DEVICE, storage, flags);
 
-	if (fd >= 0) {
-		storage->fd = fd;
-		return 0;
-	}
-	if (opening)
-		return refuse_open(storage, fd);
-	if (fd == -ENOENT)
+	if (error == -ENOENT)
 		log_message(
 			&storage->log, TCMU_EXT_LOG_ERROR,
 			"there is no device %s: check the path, and that the device is attached",
-			storage->path);
-	return fd;
+			storage->name);
+	return error;
 }
 
 /* Opening a read-only device for writing succeeds; only the writes would fail. */
@@ -69,7 +33,7 @@ static int check_writable(const struct storage *storage)
 	if (storage->read_only || ioctl(storage->fd, BLKROGET, &device_read_only) ||
 	    !device_read_only)
 		return 0;
-	return refuse_open(storage, -EROFS);
+	return object_refuse_open(storage, -EROFS);
 }
 
 static uint64_t device_bytes(const struct storage *storage)
@@ -89,7 +53,7 @@ static int check_size(const struct storage *storage)
 		    "%s has %" PRIu64 " bytes, fewer than the %" PRIu64
 		    " of the LUN: create the LUN "
 		    "with size=%" PRIu64 " at most, or enlarge the device",
-		    storage->path, bytes, storage->lun_bytes, bytes);
+		    storage->name, bytes, storage->lun_bytes, bytes);
 	return -EINVAL;
 }
 
@@ -174,7 +138,7 @@ static int block_resize(void *instance, uint64_t size_bytes)
 		    "%s has %" PRIu64 " bytes, too few for a LUN of %" PRIu64
 		    ": enlarge the device "
 		    "first; the LUN keeps its size of %" PRIu64,
-		    storage->path, bytes, size_bytes, storage->lun_bytes);
+		    storage->name, bytes, size_bytes, storage->lun_bytes);
 	return -ENOSPC;
 }
 

@@ -13,21 +13,7 @@
 #include "backend/object.h"
 #include "plumbing/log.h"
 
-static int refuse(char *text, int error, char **reason)
-{
-	if (reason)
-		*reason = text;
-	else
-		free(text);
-	return error;
-}
-
-static int refuse_unreachable(const char *path, char **reason)
-{
-	return refuse(format_text("%s cannot be used: check the path", path), -EINVAL, reason);
-}
-
-/* Whether the directory a path's last part is to be made in is one. */
+/* Whether the directory that a path's last part is to be made in is there. */
 static bool has_directory(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -43,53 +29,69 @@ static bool has_directory(const char *path)
 	return found;
 }
 
-static int check_missing_file(const struct tcmu_ext_backend_config *config, char **reason)
+static int examine_missing_file(const struct tcmu_ext_backend_config *config, const char *name,
+				char **reason)
 {
-	const char *path = config->path;
-
 	if (config->create == TCMU_EXT_CREATE_NO)
-		return refuse(format_text("there is no file %s: make it first (truncate -s SIZE "
-					  "'%s'), or add ;create=sparse",
-					  path, path),
-			      -ENOENT, reason);
-	if (config->read_only)
-		return refuse(format_text("there is no file %s, and one created for a LUN with ;ro "
-					  "would stay empty: make the file first, or leave ;ro out",
-					  path),
-			      -EINVAL, reason);
-	if (!has_directory(path))
-		return refuse(format_text("%s cannot be created: make its directory first", path),
-			      -ENOENT, reason);
-	return 0;
+		*reason = format_text("there is no file %s: make it first (truncate -s SIZE '%s'), "
+				      "or add ;create=sparse",
+				      name, name);
+	else if (config->read_only)
+		*reason = format_text("there is no file %s, and one created for a LUN with ;ro "
+				      "would stay empty: make the file first, or leave ;ro out",
+				      name);
+	else if (!has_directory(config->path))
+		*reason = format_text("%s cannot be created: make its directory first", name);
+	else
+		return 0;
+	return -ENOENT;
+}
+
+static int examine_missing_device(const char *name, char **reason)
+{
+	*reason = format_text(
+		"there is no device %s: check the path, and that the device is attached", name);
+	return -ENOENT;
+}
+
+static int examine(enum object_kind wanted, const struct tcmu_ext_backend_config *config,
+		   const char *name, char **reason)
+{
+	struct stat status;
+
+	if (!stat(config->path, &status)) {
+		if (object_is(wanted, status.st_mode))
+			return 0;
+		*reason = object_refusal(wanted, name, status.st_mode);
+		return -EINVAL;
+	}
+	if (errno != ENOENT) {
+		*reason = format_text("%s cannot be used: check the path", name);
+		return -EINVAL;
+	}
+	return wanted == OBJECT_FILE ? examine_missing_file(config, name, reason)
+				     : examine_missing_device(name, reason);
+}
+
+static int check(enum object_kind wanted, const struct tcmu_ext_backend_config *config,
+		 char **reason)
+{
+	char *name = object_name(config->path);
+	int error = -ENOMEM;
+
+	*reason = NULL;
+	if (name)
+		error = examine(wanted, config, name, reason);
+	free(name);
+	return error;
 }
 
 int file_check(const struct tcmu_ext_backend_config *config, char **reason)
 {
-	struct stat status;
-
-	if (!stat(config->path, &status))
-		return object_is(OBJECT_FILE, status.st_mode)
-			       ? 0
-			       : refuse(object_refusal(OBJECT_FILE, config->path, status.st_mode),
-					-EINVAL, reason);
-	if (errno == ENOENT)
-		return check_missing_file(config, reason);
-	return refuse_unreachable(config->path, reason);
+	return check(OBJECT_FILE, config, reason);
 }
 
 int block_check(const struct tcmu_ext_backend_config *config, char **reason)
 {
-	struct stat status;
-
-	if (!stat(config->path, &status))
-		return object_is(OBJECT_DEVICE, status.st_mode)
-			       ? 0
-			       : refuse(object_refusal(OBJECT_DEVICE, config->path, status.st_mode),
-					-EINVAL, reason);
-	if (errno == ENOENT)
-		return refuse(format_text("there is no device %s: check the path, and that the "
-					  "device is attached",
-					  config->path),
-			      -ENOENT, reason);
-	return refuse_unreachable(config->path, reason);
+	return check(OBJECT_DEVICE, config, reason);
 }

@@ -45,7 +45,7 @@ static int make_file(struct creation *creation, struct storage *storage)
 static int log_failure(const struct storage *storage, int error, const char *advice)
 {
 	errno = -error;
-	log_message(&storage->log, TCMU_EXT_LOG_ERROR, "%s cannot be created: %m%s", storage->path,
+	log_message(&storage->log, TCMU_EXT_LOG_ERROR, "%s cannot be created: %m%s", storage->name,
 		    advice);
 	return error;
 }
@@ -107,7 +107,7 @@ int creation_fill(const struct creation *creation, const struct storage *storage
 	if (error)
 		return log_failure(storage, error, "");
 	log_message(&storage->log, TCMU_EXT_LOG_INFO,
-		    "%s did not exist: created with %" PRIu64 " bytes, %s", storage->path,
+		    "%s did not exist: created with %" PRIu64 " bytes, %s", storage->name,
 		    storage->lun_bytes, full ? "all of them allocated" : "none of them allocated");
 	return 0;
 }

@@ -29,28 +29,12 @@ static uint32_t block_of(const struct stat *status)
 	return (uint32_t)bytes;
 }
 
-static int refuse_open(const struct storage *storage, int error)
-{
-	const char *advice = "";
-
-	if (error == -EROFS || error == -EACCES || error == -EPERM)
-		advice = storage->read_only ? "" : "; add ;ro for a LUN that cannot be written to";
-	else if (error == -EWOULDBLOCK)
-		advice = " (another program has a lease on it)";
-	else if (error == -ENOENT)
-		advice = " (is /proc mounted?)";
-	errno = -error;
-	log_message(&storage->log, TCMU_EXT_LOG_ERROR, "%s cannot be opened: %m%s", storage->path,
-		    advice);
-	return error;
-}
-
 static int refuse_missing(const struct storage *storage)
 {
 	log_message(&storage->log, TCMU_EXT_LOG_ERROR,
 		    "there is no file %s: make it first (truncate -s %" PRIu64 " '%s'), or add "
 		    ";create=sparse",
-		    storage->path, storage->lun_bytes, storage->path);
+		    storage->name, storage->lun_bytes, storage->name);
 	return -ENOENT;
 }
 
@@ -59,24 +43,17 @@ static int open_or_create(struct storage *storage, int create, struct creation *
 {
 	/* O_NONBLOCK: do not wait for a program that has a lease on the file. */
 	int flags = (storage->read_only ? O_RDONLY : O_RDWR) | O_NONBLOCK;
-	bool opening;
-	int fd = object_open(OBJECT_FILE, storage->path, flags, &storage->log, &opening);
+	int error = object_open(OBJECT_FILE, storage, flags);
 
-	if (fd >= 0) {
-		storage->fd = fd;
-		return 0;
-	}
-	if (opening)
-		return refuse_open(storage, fd);
-	if (fd != -ENOENT)
-		return fd;
+	if (error != -ENOENT)
+		return error;
 	if (create == TCMU_EXT_CREATE_NO)
 		return refuse_missing(storage);
 	if (storage->read_only) {
 		log_message(&storage->log, TCMU_EXT_LOG_ERROR,
-			    "there is no file %s, and one that is created for a LUN with ;ro would "
-			    "stay empty: make the file first, or leave ;ro out",
-			    storage->path);
+			    "there is no file %s, and one created for a LUN with ;ro would stay "
+			    "empty: make the file first, or leave ;ro out",
+			    storage->name);
 		return -EINVAL;
 	}
 	return creation_begin(creation, storage);
@@ -89,8 +66,8 @@ static int check_size(const struct storage *storage, const struct stat *status)
 	log_message(&storage->log, TCMU_EXT_LOG_ERROR,
 		    "%s has %" PRIu64 " bytes, fewer than the %" PRIu64 " of the LUN: extend it "
 		    "(truncate -s %" PRIu64 " '%s'), or create a smaller LUN",
-		    storage->path, (uint64_t)status->st_size, storage->lun_bytes,
-		    storage->lun_bytes, storage->path);
+		    storage->name, (uint64_t)status->st_size, storage->lun_bytes,
+		    storage->lun_bytes, storage->name);
 	return -EINVAL;
 }
 
@@ -116,7 +93,7 @@ static int finish_opening(struct file *file, const struct tcmu_ext_backend_confi
 	int error;
 
 	if (fstat(storage->fd, &status))
-		return refuse_open(storage, -errno);
+		return object_refuse_open(storage, -errno);
 	error = check_size(storage, &status);
 	if (error)
 		return error;

@@ -61,6 +61,6 @@ int file_resize(void *instance, uint64_t size_bytes)
 	log_message(&storage->log, TCMU_EXT_LOG_ERROR,
 		    "%s cannot be extended to %" PRIu64
 		    " bytes: %m; the LUN keeps its size of %" PRIu64,
-		    storage->path, size_bytes, storage->lun_bytes);
+		    storage->name, size_bytes, storage->lun_bytes);
 	return error;
 }

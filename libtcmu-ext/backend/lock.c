@@ -25,12 +25,12 @@ static int report_holder(const struct storage *storage)
 			&storage->log, TCMU_EXT_LOG_ERROR,
 			"%s is in use: process %d has locked it; stop that process, or give this "
 			"LUN a file of its own",
-			storage->path, (int)holder.l_pid);
+			storage->name, (int)holder.l_pid);
 	else
 		log_message(&storage->log, TCMU_EXT_LOG_ERROR,
 			    "%s is in use: another LUN or program has locked it (\"lsof %s\" shows "
 			    "which); stop using it there, or give this LUN a file of its own",
-			    storage->path, storage->path);
+			    storage->name, storage->name);
 	return -EBUSY;
 }
 
@@ -46,6 +46,6 @@ int lock_file(const struct storage *storage)
 		&storage->log, TCMU_EXT_LOG_ERROR,
 		"%s cannot be locked: %m; if its file system has no locks, add ;lock=no and make "
 		"sure that nothing else uses the file",
-		storage->path);
+		storage->name);
 	return -errno;
 }

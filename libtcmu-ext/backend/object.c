@@ -5,10 +5,34 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "plumbing/log.h"
+
+char *object_name(const char *path)
+{
+	static const char digits[] = "0123456789ABCDEF";
+	char *name = malloc(strlen(path) * strlen("%XX") + 1);
+	char *to = name;
+
+	if (!name)
+		return NULL;
+	for (; *path; path++) {
+		unsigned char byte = (unsigned char)*path;
+
+		if (byte >= ' ' && byte < 0x7f && byte != '\'') {
+			*to++ = (char)byte;
+			continue;
+		}
+		*to++ = '%';
+		*to++ = digits[byte >> 4];
+		*to++ = digits[byte & 0x0f];
+	}
+	*to = '\0';
+	return name;
+}
 
 bool object_is(enum object_kind wanted, mode_t mode)
 {
@@ -35,12 +59,10 @@ static const char *kind_name(mode_t mode)
 	}
 }
 
-char *object_refusal(enum object_kind wanted, const char *path, mode_t mode)
+char *object_refusal(enum object_kind wanted, const char *name, mode_t mode)
 {
 	const char *advice;
 
-	if (object_is(wanted, mode))
-		return NULL;
 	if (S_ISBLK(mode))
 		advice = "use user:block for it";
 	else if (S_ISREG(mode))
@@ -49,67 +71,81 @@ char *object_refusal(enum object_kind wanted, const char *path, mode_t mode)
 		advice = "give the path of a regular file";
 	else
 		advice = "give the path of a block device";
-	return format_text("%s is %s: %s", path, kind_name(mode), advice);
+	return format_text("%s is %s: %s", name, kind_name(mode), advice);
 }
 
-/* Opens what `path_fd` (made with O_PATH) refers to, whatever the path leads to by now. */
-static int reopen(int path_fd, int flags)
+static const char *open_advice(const struct storage *storage, int error)
 {
-	char link[sizeof("/proc/self/fd/") + 3 * sizeof(path_fd)];
-	int fd_error;
-	int fd;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
-	fd = open(link, flags | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return -errno;
-	if ((flags & O_NONBLOCK) && fcntl(fd, F_SETFL, flags & ~O_NONBLOCK)) {
-		fd_error = -errno;
-		close(fd);
-		return fd_error;
+	switch (error) {
+	case -EBUSY:
+		return "; it is mounted, part of a volume or array, used by another LUN or opened "
+		       "for itself by a program: stop that, or give another device";
+	case -EROFS:
+	case -EACCES:
+	case -EPERM:
+		return storage->read_only ? "" : "; add ;ro for a LUN that cannot be written to";
+	case -ENXIO:
+	case -ENODEV:
+	case -ENOMEDIUM:
+		return "; check that the device is attached and has a medium";
+	case -EWOULDBLOCK:
+		return "; another program has a lease on it";
+	default:
+		return "";
 	}
-	return fd;
 }
 
-static int log_unreachable(const char *path, const struct tcmu_ext_log *log)
+int object_refuse_open(const struct storage *storage, int error)
 {
-	int error = -errno;
-
-	if (error != -ENOENT)
-		log_message(log, TCMU_EXT_LOG_ERROR, "%s cannot be reached: %m; check the path",
-			    path);
+	errno = -error;
+	log_message(&storage->log, TCMU_EXT_LOG_ERROR, "%s cannot be opened: %m%s", storage->name,
+		    open_advice(storage, error));
 	return error;
 }
 
-static int log_refusal(enum object_kind wanted, const char *path, mode_t mode,
-		       const struct tcmu_ext_log *log)
+/* Opens what `path_fd` (made with O_PATH) refers to, whatever the path leads to by now. */
+static int reopen(struct storage *storage, int path_fd, int flags)
 {
-	char *refusal = object_refusal(wanted, path, mode);
+	char link[sizeof("/proc/self/fd/") + 3 * sizeof(path_fd)];
 
-	log_message(log, TCMU_EXT_LOG_ERROR, "%s", refusal ? refusal : path);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
+	storage->fd = open(link, flags | O_CLOEXEC | O_NOCTTY);
+	if (storage->fd >= 0 && (flags & O_NONBLOCK) &&
+	    fcntl(storage->fd, F_SETFL, flags & ~O_NONBLOCK))
+		return object_refuse_open(storage, -errno);
+	if (storage->fd >= 0)
+		return 0;
+	if (errno != ENOENT)
+		return object_refuse_open(storage, -errno);
+	log_message(&storage->log, TCMU_EXT_LOG_ERROR,
+		    "%s cannot be opened without /proc/self/fd: mount /proc", storage->name);
+	return -EIO;
+}
+
+static int refuse_kind(enum object_kind wanted, const struct storage *storage, mode_t mode)
+{
+	char *refusal = object_refusal(wanted, storage->name, mode);
+
+	if (refusal)
+		log_message(&storage->log, TCMU_EXT_LOG_ERROR, "%s", refusal);
 	free(refusal);
 	return -EINVAL;
 }
 
-int object_open(enum object_kind wanted, const char *path, int flags,
-		const struct tcmu_ext_log *log, bool *opening)
+int object_open(enum object_kind wanted, struct storage *storage, int flags)
 {
+	int path_fd = open(storage->path, O_PATH | O_CLOEXEC);
 	struct stat status;
-	int path_fd;
-	int fd;
+	int error;
 
-	*opening = false;
-	path_fd = open(path, O_PATH | O_CLOEXEC);
 	if (path_fd < 0)
-		return log_unreachable(path, log);
-	if (fstat(path_fd, &status)) {
-		fd = log_unreachable(path, log);
-	} else if (!object_is(wanted, status.st_mode)) {
-		fd = log_refusal(wanted, path, status.st_mode, log);
-	} else {
-		*opening = true;
-		fd = reopen(path_fd, flags);
-	}
+		return errno == ENOENT ? -ENOENT : object_refuse_open(storage, -errno);
+	if (fstat(path_fd, &status))
+		error = object_refuse_open(storage, -errno);
+	else if (!object_is(wanted, status.st_mode))
+		error = refuse_kind(wanted, storage, status.st_mode);
+	else
+		error = reopen(storage, path_fd, flags);
 	close(path_fd);
-	return fd;
+	return error;
 }

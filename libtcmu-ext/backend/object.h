@@ -3,28 +3,36 @@
 #ifndef BACKEND_OBJECT_H
 #define BACKEND_OBJECT_H
 
-#include <stdbool.h>
 #include <sys/types.h>
 
-#include <tcmu-ext/log.h>
+#include "backend/storage.h"
 
 enum object_kind {
 	OBJECT_FILE,   /* a regular file */
 	OBJECT_DEVICE, /* a block device */
 };
 
-/* Why an object of this mode is not of the kind wanted, and what to give instead: a sentence the
- * caller frees. NULL when it is of that kind, or if memory ran out. */
-char *object_refusal(enum object_kind wanted, const char *path, mode_t mode);
+/*
+ * A path as it goes into messages, which the caller frees; NULL if memory ran out. Bytes that would
+ * garble a terminal or a D-Bus reply, or end a quotation in a command to copy, become %XX.
+ */
+char *object_name(const char *path);
+
 bool object_is(enum object_kind wanted, mode_t mode);
 
+/* Why an object of another kind is not the one wanted, and what to give instead: a sentence the
+ * caller frees. NULL if memory ran out. */
+char *object_refusal(enum object_kind wanted, const char *name, mode_t mode);
+
 /*
- * Opens an object of the kind wanted and nothing else: what a path leads to is looked at before it
- * is opened, so that no FIFO, terminal or other device is ever touched. `flags` are of open(2).
- * Returns the descriptor; -ENOENT without a message when there is nothing; -errno after saying what
- * is wrong. The message for a failing open() is the caller's: `*opening` is then set.
+ * Sets the storage's descriptor to its path, opened with `flags` (of open(2)) if that is of the
+ * kind wanted: what a path leads to is looked at before it is opened, so that no FIFO, terminal or
+ * other device is ever touched. Returns 0; -ENOENT when there is nothing, which the caller reports;
+ * else -errno after saying what is wrong.
  */
-int object_open(enum object_kind wanted, const char *path, int flags,
-		const struct tcmu_ext_log *log, bool *opening);
+int object_open(enum object_kind wanted, struct storage *storage, int flags);
+
+/* Says that the storage cannot be opened for `error`, and what can be done. Returns `error`. */
+int object_refuse_open(const struct storage *storage, int error);
 
 #endif

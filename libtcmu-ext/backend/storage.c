@@ -9,6 +9,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "backend/object.h"
+
 /* Reading ahead starts requests, of which a device takes only so many without waiting. */
 enum { PREFETCH_MAXIMUM_BYTES = 8 * 1024 * 1024 };
 
@@ -23,9 +25,10 @@ int storage_init(struct storage *storage, const struct tcmu_ext_backend_config *
 		.lun_block_bytes = config->logical_block_bytes,
 		.lun_bytes = config->size_bytes,
 		.path = strdup(config->path),
+		.name = object_name(config->path),
 		.log = config->log,
 	};
-	return storage->path ? 0 : -ENOMEM;
+	return storage->path && storage->name ? 0 : -ENOMEM;
 }
 
 void storage_release(struct storage *storage)
@@ -33,6 +36,7 @@ void storage_release(struct storage *storage)
 	if (storage->fd >= 0)
 		close(storage->fd);
 	free(storage->path);
+	free(storage->name);
 }
 
 int storage_device_error(const struct storage *storage, int error, uint64_t end)

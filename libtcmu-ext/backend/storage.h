@@ -43,6 +43,7 @@ struct storage {
 	struct tcmu_ext_backend_counters counters;
 	uint64_t lun_bytes; /* changed by resize only */
 	char *path;
+	char *name; /* the path as messages show it */
 	struct tcmu_ext_log log;
 };
 
@@ -54,10 +55,10 @@ void storage_release(struct storage *storage);
 
 /*
  * Switches the open descriptor to O_DIRECT and learns what alignment that needs.
- * `fallback_alignment_bytes` is used where the kernel does not tell. Returns 0, or -errno after
+ * `least_block_bytes` is what to try where the kernel does not tell. Returns 0, or -errno after
  * saying why the file or the LUN's block size cannot be used so.
  */
-int storage_set_direct(struct storage *storage, uint32_t fallback_alignment_bytes);
+int storage_set_direct(struct storage *storage, uint32_t least_block_bytes);
 
 /* Replaces an error of a device by what is behind it: -ENXIO when the device is gone, -EIO when it
  * ends before `end`. */

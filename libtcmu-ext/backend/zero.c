@@ -181,9 +181,11 @@ int storage_write_zeroes(void *instance, uint64_t offset, uint64_t bytes, unsign
 	error = storage_device_error(storage, 0, offset + bytes);
 	if (!error)
 		error = zero_any(storage, offset, bytes, flags & TCMU_EXT_IO_UNMAP);
-	if (!error && (flags & TCMU_EXT_IO_DURABLE))
-		error = storage_flush(storage);
-	return error;
+	if (error)
+		return storage_device_error(storage, error, offset + bytes);
+	if (flags & TCMU_EXT_IO_DURABLE)
+		return storage_flush(storage);
+	return 0;
 }
 
 static int blkdiscard(const struct storage *storage, uint64_t offset, uint64_t bytes)
