@@ -252,9 +252,13 @@ enum tcmu_ext_status tcmu_ext_disk_read(struct tcmu_ext_disk *disk,
 					size_t bytes)
 {
 	struct range range;
-	enum tcmu_ext_status status = byte_range(disk, command, offset, bytes, &range);
+	enum tcmu_ext_status status;
 
-	return status == TCMU_EXT_STATUS_GOOD ? read_range(disk, command, range) : status;
+	tcmu_ext_iovec_clear(command->iov, command->iov_count, bytes, SIZE_MAX);
+	status = byte_range(disk, command, offset, bytes, &range);
+	if (status != TCMU_EXT_STATUS_GOOD || !range.blocks)
+		return status;
+	return read_range(disk, command, range);
 }
 
 enum tcmu_ext_status tcmu_ext_disk_write(struct tcmu_ext_disk *disk,
@@ -268,7 +272,7 @@ enum tcmu_ext_status tcmu_ext_disk_write(struct tcmu_ext_disk *disk,
 		return status;
 	if (disk_is_write_protected(disk))
 		return write_protected(disk, command);
-	return write_range(disk, command, range, false);
+	return range.blocks ? write_range(disk, command, range, false) : status;
 }
 
 enum tcmu_ext_status tcmu_ext_disk_flush(struct tcmu_ext_disk *disk,

@@ -27,7 +27,7 @@ static enum tcmu_ext_status or_chunk(struct tcmu_ext_disk *disk, struct tcmu_ext
 enum tcmu_ext_status execute_orwrite(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command)
 {
 	struct range range = range_of_cdb(command->cdb);
-	enum tcmu_ext_status status = range_check_transfer(disk, command, range);
+	enum tcmu_ext_status status = range_check_data_out(disk, command, range);
 	size_t offset = 0;
 
 	while (range.blocks && status == TCMU_EXT_STATUS_GOOD) {

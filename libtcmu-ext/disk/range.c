@@ -58,25 +58,48 @@ bool range_is_on_medium(const struct tcmu_ext_disk *disk, struct range range)
 	return range.lba <= block_count && range.blocks <= block_count - range.lba;
 }
 
-enum tcmu_ext_status buffer_exactly(const struct tcmu_ext_disk *disk,
-				    struct tcmu_ext_command *command, size_t bytes)
+/* What of a data-in buffer lies beyond the answer must not show what the memory held before. */
+static enum tcmu_ext_status fit_buffer(const struct tcmu_ext_disk *disk,
+				       struct tcmu_ext_command *command, size_t bytes,
+				       bool clear_rest)
 {
 	size_t buffer_bytes = tcmu_ext_iovec_bytes(command->iov, command->iov_count);
 
+	if (buffer_bytes == bytes)
+		return TCMU_EXT_STATUS_GOOD;
 	if (buffer_bytes < bytes)
 		return invalid_field_in_cdb(disk, command, range_length_byte(command->cdb), -1);
-	if (buffer_bytes > bytes)
-		command->iov_count =
-			tcmu_ext_iovec_truncate(command->iov, command->iov_count, bytes);
+	if (clear_rest)
+		tcmu_ext_iovec_clear(command->iov, command->iov_count, bytes, SIZE_MAX);
+	command->iov_count = tcmu_ext_iovec_truncate(command->iov, command->iov_count, bytes);
 	return TCMU_EXT_STATUS_GOOD;
 }
 
-enum tcmu_ext_status range_check_transfer(const struct tcmu_ext_disk *disk,
-					  struct tcmu_ext_command *command, struct range range)
+enum tcmu_ext_status buffer_exactly(const struct tcmu_ext_disk *disk,
+				    struct tcmu_ext_command *command, size_t bytes)
+{
+	return fit_buffer(disk, command, bytes, false);
+}
+
+static enum tcmu_ext_status check_transfer(const struct tcmu_ext_disk *disk,
+					   struct tcmu_ext_command *command, struct range range,
+					   bool data_in)
 {
 	if (!range_is_on_medium(disk, range))
 		return address_out_of_range(disk, command);
 	if (range.blocks > disk->maximum_transfer_blocks)
 		return invalid_field_in_cdb(disk, command, range_length_byte(command->cdb), -1);
-	return buffer_exactly(disk, command, (size_t)range.blocks << disk->block_shift);
+	return fit_buffer(disk, command, (size_t)range.blocks << disk->block_shift, data_in);
+}
+
+enum tcmu_ext_status range_check_data_out(const struct tcmu_ext_disk *disk,
+					  struct tcmu_ext_command *command, struct range range)
+{
+	return check_transfer(disk, command, range, false);
+}
+
+enum tcmu_ext_status range_check_data_in(const struct tcmu_ext_disk *disk,
+					 struct tcmu_ext_command *command, struct range range)
+{
+	return check_transfer(disk, command, range, true);
 }

@@ -24,15 +24,17 @@ unsigned int range_length_byte(const uint8_t *cdb);
 bool range_is_on_medium(const struct tcmu_ext_disk *disk, struct range range);
 
 /*
- * Checks a range that is transferred through the command's buffer: on the medium, no longer than
- * MAXIMUM TRANSFER LENGTH, and `bytes` of it in the buffer, which is shortened to just that.
- * Returns GOOD, or CHECK CONDITION with sense data.
+ * Check a range that is transferred through the command's buffer: on the medium, no longer than
+ * MAXIMUM TRANSFER LENGTH, and all of it in the buffer, which is shortened to just that. A data-in
+ * buffer is cleared beyond it. Return GOOD, or CHECK CONDITION with sense data.
  */
-enum tcmu_ext_status range_check_transfer(const struct tcmu_ext_disk *disk,
+enum tcmu_ext_status range_check_data_out(const struct tcmu_ext_disk *disk,
 					  struct tcmu_ext_command *command, struct range range);
+enum tcmu_ext_status range_check_data_in(const struct tcmu_ext_disk *disk,
+					 struct tcmu_ext_command *command, struct range range);
 
 /*
- * Shortens the data buffer to `bytes`; INVALID FIELD IN CDB, with a pointer to the length field,
+ * Shortens a data-out buffer to `bytes`; INVALID FIELD IN CDB, with a pointer to the length field,
  * when it holds less.
  */
 enum tcmu_ext_status buffer_exactly(const struct tcmu_ext_disk *disk,

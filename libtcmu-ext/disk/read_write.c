@@ -73,7 +73,7 @@ enum tcmu_ext_status write_range(struct tcmu_ext_disk *disk, struct tcmu_ext_com
 enum tcmu_ext_status execute_read(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command)
 {
 	struct range range = range_of_cdb(command->cdb);
-	enum tcmu_ext_status status = range_check_transfer(disk, command, range);
+	enum tcmu_ext_status status = range_check_data_in(disk, command, range);
 
 	if (status != TCMU_EXT_STATUS_GOOD || !range.blocks)
 		return status;
@@ -95,7 +95,7 @@ enum tcmu_ext_status execute_read(struct tcmu_ext_disk *disk, struct tcmu_ext_co
 enum tcmu_ext_status execute_write(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command)
 {
 	struct range range = range_of_cdb(command->cdb);
-	enum tcmu_ext_status status = range_check_transfer(disk, command, range);
+	enum tcmu_ext_status status = range_check_data_out(disk, command, range);
 
 	if (status != TCMU_EXT_STATUS_GOOD || !range.blocks)
 		return status;

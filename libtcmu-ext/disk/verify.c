@@ -89,7 +89,7 @@ static enum tcmu_ext_status check_verify_range(struct tcmu_ext_disk *disk,
 					       enum byte_check check)
 {
 	if (check == CHECK_BUFFER)
-		return range_check_transfer(disk, command, range);
+		return range_check_data_out(disk, command, range);
 	if (!range_is_on_medium(disk, range))
 		return address_out_of_range(disk, command);
 	if (range.blocks > maximum_write_same_blocks(disk))
@@ -141,7 +141,7 @@ enum tcmu_ext_status execute_write_and_verify(struct tcmu_ext_disk *disk,
 
 	if (check != CHECK_READABLE && check != CHECK_BUFFER)
 		return invalid_field_in_cdb(disk, command, 1, BYTCHK_TOP_BIT);
-	status = range_check_transfer(disk, command, range);
+	status = range_check_data_out(disk, command, range);
 	if (status == TCMU_EXT_STATUS_GOOD)
 		status = write_durably(disk, command, range);
 	if (status == TCMU_EXT_STATUS_GOOD)
