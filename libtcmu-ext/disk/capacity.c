@@ -34,6 +34,14 @@ static uint8_t physical_block_exponent(const struct tcmu_ext_disk *disk)
 	return exponent;
 }
 
+/* LOWEST ALIGNED LOGICAL BLOCK ADDRESS, a field of 14 bits. */
+static uint16_t lowest_aligned_address(const struct tcmu_ext_disk *disk)
+{
+	uint32_t bytes = disk->backend->properties.physical_alignment_bytes;
+
+	return (bytes >> disk->block_shift) & 0x3fff;
+}
+
 enum tcmu_ext_status execute_read_capacity_16(struct tcmu_ext_disk *disk,
 					      struct tcmu_ext_command *command)
 {
@@ -42,6 +50,7 @@ enum tcmu_ext_status execute_read_capacity_16(struct tcmu_ext_disk *disk,
 	put_be64(data, disk_block_count(disk) - 1);
 	put_be32(data + 8, disk_block_bytes(disk));
 	data[13] = physical_block_exponent(disk);
+	put_be16(data + 14, lowest_aligned_address(disk));
 	if (provisioning_can_unmap(disk))
 		data[14] |= LBPME;
 	if (provisioning_unmapped_reads_zero(disk))

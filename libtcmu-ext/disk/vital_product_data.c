@@ -68,6 +68,15 @@ static uint16_t transfer_length_granularity(const struct tcmu_ext_disk *disk)
 	return (uint16_t)(blocks > UINT16_MAX ? 0 : blocks ? blocks : 1);
 }
 
+/* What the backing likes best; as much as there may be when it has no preference. */
+static uint32_t optimal_transfer_blocks(const struct tcmu_ext_disk *disk)
+{
+	uint32_t blocks = blocks_in(disk, disk->backend->properties.optimal_transfer_bytes);
+
+	return blocks && blocks < disk->maximum_transfer_blocks ? blocks
+								: disk->maximum_transfer_blocks;
+}
+
 /* SBC-3 6.6.4: MAXIMUM UNMAP LBA COUNT up to the end of UNMAP GRANULARITY ALIGNMENT. */
 static void write_unmap_limits(const struct tcmu_ext_disk *disk, uint8_t *body)
 {
@@ -89,7 +98,7 @@ static uint16_t write_block_limits(const struct tcmu_ext_disk *disk, uint8_t *bo
 	body[1] = maximum_compare_and_write_blocks(disk);
 	put_be16(body + 2, transfer_length_granularity(disk));
 	put_be32(body + 4, disk->maximum_transfer_blocks);
-	put_be32(body + 8, disk->maximum_transfer_blocks);
+	put_be32(body + 8, optimal_transfer_blocks(disk));
 	/* MAXIMUM PREFETCH LENGTH stays 0: no limit, since prefetching only begins a read. */
 	write_unmap_limits(disk, body);
 	put_be64(body + 32, maximum_write_same_blocks(disk));
