@@ -11,15 +11,13 @@
 
 #include <cmocka.h>
 
-#define ARRAY_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#include "test_failure.h"
 
-/* Fails with a text of one's own: for checks in a loop, where the line alone does not say which. */
-#define check(condition, ...)                            \
-	do {                                             \
-		if (!(condition)) {                      \
-			print_error("%s: ", #condition); \
-			fail_msg(__VA_ARGS__);           \
-		}                                        \
-	} while (0)
+/*
+ * Runs an array of struct CMUnitTest, for main() to return. A test that failed leaves its memory
+ * behind: LeakSanitizer is spared it, so that the failure stays readable.
+ */
+#define run_unit_tests(tests) end_unit_tests(cmocka_run_group_tests(tests, NULL, NULL))
+int end_unit_tests(int failures);
 
 #endif

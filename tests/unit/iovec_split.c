@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmocka_test.h"
+#include "test_failure.h"
 
 static const uint8_t guard_byte = 0xa7;
 
@@ -19,7 +19,7 @@ static size_t segment_lengths(const size_t *wanted, size_t bytes, size_t *length
 			next = 0;
 			continue;
 		}
-		assert_true(count < SPLIT_MAXIMUM_SEGMENTS);
+		check(count < SPLIT_MAXIMUM_SEGMENTS, "%zu segments", count);
 		if (length > bytes)
 			length = bytes;
 		lengths[count++] = length;

@@ -374,5 +374,5 @@ int main(void)
 		cmocka_unit_test(test_huge_offsets_and_lengths),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_unit_tests(tests);
 }

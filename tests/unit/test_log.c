@@ -182,5 +182,5 @@ int main(void)
 		cmocka_unit_test_setup(test_limiters_are_independent, reset),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_unit_tests(tests);
 }

@@ -380,5 +380,5 @@ int main(void)
 		cmocka_unit_test(test_no_options_at_all),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_unit_tests(tests);
 }

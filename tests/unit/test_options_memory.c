@@ -131,5 +131,5 @@ int main(void)
 		cmocka_unit_test(test_escape_and_describe),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_unit_tests(tests);
 }

@@ -153,5 +153,5 @@ int main(void)
 		cmocka_unit_test(test_description_without_options_is_the_form),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_unit_tests(tests);
 }

@@ -249,5 +249,5 @@ int main(void)
 		cmocka_unit_test(test_large_buffer_is_cleared_whole),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_unit_tests(tests);
 }
