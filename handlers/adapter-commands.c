@@ -2,7 +2,6 @@
 #include "adapter.h"
 
 #include <pthread.h>
-#include <string.h>
 
 #include <tcmu-ext/scsi.h>
 
@@ -55,14 +54,6 @@ static size_t cdb_bytes(const uint8_t *cdb)
 	if (cdb[0] == 0x7f)
 		return 8u + cdb[7];
 	return of_group[cdb[0] >> 5];
-}
-
-static struct tcmulib_cmd *lib_cmd_of(const struct tcmur_cmd *cmd)
-{
-	struct tcmulib_cmd *lib_cmd;
-
-	memcpy(&lib_cmd, cmd, sizeof(lib_cmd));
-	return lib_cmd;
 }
 
 static int tcmu_status(enum tcmu_ext_status status)
@@ -118,14 +109,14 @@ int adapter_handle_cmd(struct tcmu_device *dev, struct tcmur_cmd *cmd)
 	if (!lun)
 		return TCMU_STS_BUSY; /* between close and reopen */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-	status = execute(lun, lib_cmd_of(cmd));
+	status = execute(lun, cmd->lib_cmd);
 	pthread_setcancelstate(cancel_state, NULL);
 	return status;
 }
 
 static int execute_request(struct adapter_lun *lun, const struct adapter_request *request)
 {
-	struct tcmulib_cmd *lib_cmd = lib_cmd_of(request->cmd);
+	struct tcmulib_cmd *lib_cmd = request->cmd->lib_cmd;
 	struct tcmu_ext_command command = {
 		.struct_bytes = sizeof(command),
 		.iov = request->iov,

@@ -108,7 +108,8 @@ bool adapter_initial_write_cache(struct tcmu_device *dev, bool configured, bool 
 {
 	int attribute;
 
-	if (reopen || tcmu_cfgfs_dev_get_attr_int(dev, "../enable") > 0) {
+	/* When in doubt it is enabled: storing the value would then wait for this very thread. */
+	if (reopen || tcmu_cfgfs_dev_get_attr_int(dev, "../enable") != 0) {
 		attribute = tcmu_cfgfs_dev_get_attr_int(dev, "emulate_write_cache");
 		return attribute < 0 ? configured : attribute > 0;
 	}

@@ -24,7 +24,7 @@ static void become_io_flusher(struct tcmu_device *dev)
 {
 	static bool reported; /* by the runner's main thread only */
 
-	if (!prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0) || reported)
+	if (!prctl(PR_SET_IO_FLUSHER, 1L, 0L, 0L, 0L) || reported)
 		return;
 	reported = true;
 	adapter_message(dev, TCMU_EXT_LOG_DEBUG,
@@ -169,13 +169,15 @@ static void report_close(struct tcmu_device *dev, const struct adapter_lun *lun)
 	tcmu_ext_disk_get_counters(lun->disk, &disk, sizeof(disk));
 	tcmu_ext_backend_get_counters(lun->backend, &backend, sizeof(backend));
 	adapter_message(dev, TCMU_EXT_LOG_INFO,
-			"closed %s: reads %" PRIu64 " (%" PRIu64 " bytes), writes %" PRIu64
-			" (%" PRIu64 " bytes), flushes %" PRIu64 ", commands in all %" PRIu64
-			", errors %" PRIu64 "; zeroed or freed by punch hole %" PRIu64
-			", zero range %" PRIu64 ", BLKZEROOUT %" PRIu64 ", BLKDISCARD %" PRIu64
-			", writing %" PRIu64,
-			lun->path, disk.read_commands, disk.read_bytes, disk.write_commands,
-			disk.write_bytes, disk.flush_commands, disk.commands, disk.check_conditions,
+			"closed %s: %" PRIu64 " commands, %" PRIu64 " reads (%" PRIu64
+			" bytes), %" PRIu64 " writes (%" PRIu64 " bytes), %" PRIu64
+			" flushes, %" PRIu64 " errors",
+			lun->path, disk.commands, disk.read_commands, disk.read_bytes,
+			disk.write_commands, disk.write_bytes, disk.flush_commands,
+			disk.check_conditions);
+	adapter_message(dev, TCMU_EXT_LOG_INFO,
+			"zeroed or freed by punch hole %" PRIu64 ", zero range %" PRIu64
+			", BLKZEROOUT %" PRIu64 ", BLKDISCARD %" PRIu64 ", writing %" PRIu64,
 			backend.punch_hole, backend.zero_range, backend.blkzeroout,
 			backend.blkdiscard, backend.written);
 }

@@ -45,9 +45,9 @@ struct tcmulib_cmd {
 
 /*
  * The runner's record of a command. It follows the CDB in memory without padding, so that it lies
- * at any even address: its members must be read bytewise. Only the first is used.
+ * at any even address. Only its first member is used.
  */
-struct tcmur_cmd {
+struct __attribute__((packed)) tcmur_cmd {
 	struct tcmulib_cmd *lib_cmd;
 };
 

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
+/*
+ * A stand-in for tcmu-runner: it exports the functions a handler expects of the daemon and of
+ * libtcmu, loads a handler as the daemon does, and hands it LUNs and commands laid out in memory
+ * as the daemon would. There is one at a time.
+ */
+#ifndef STANDIN_H
+#define STANDIN_H
+
+#include "cmocka_test.h"
+#include "tcmu-runner-abi.h"
+
+struct tcmu_device {
+	char cfgstring[4096];
+	uint64_t num_lbas;
+	uint32_t block_size;
+	uint32_t max_xfer_len;
+	uint32_t opt_xcopy_rw_len;
+	uint32_t opt_unmap_gran;
+	uint32_t unmap_gran_align;
+	bool solid_state_media;
+	bool write_cache_enabled;
+	void *hm_private;
+
+	/* What configfs has. */
+	int enabled;
+	int emulate_write_cache;
+
+	/* Called by tcmur_cmd_complete(). */
+	void (*completed)(struct tcmu_device *dev, struct tcmur_cmd *cmd, int status);
+};
+
+/* Loads handler_`subtype`.so and returns what it registered. Never unloaded, as in the daemon. */
+const struct tcmur_handler *standin_load(const char *subtype);
+
+/* A LUN before it is opened: the kernel's defaults. */
+struct tcmu_device standin_device(const char *cfgstring, uint64_t size_bytes);
+
+/* What was logged since the last standin_log_clear(), one message a line. */
+const char *standin_log(void);
+void standin_log_clear(void);
+/* The longest line logged, as the daemon would write it. */
+size_t standin_log_longest_line(void);
+
+/*
+ * A command with a CDB as long as its group code says, in one allocation as libtcmu makes it; sense
+ * data and everything behind the CDB hold garbage. `cdb` must hold that many bytes.
+ */
+struct tcmur_cmd *standin_command(const uint8_t *cdb, const struct iovec *iov, size_t iov_count);
+void standin_command_free(struct tcmur_cmd *cmd);
+
+/* Sends a command with one buffer and returns the handler's answer; sense data go to `sense`. */
+int standin_send(const struct tcmur_handler *handler, struct tcmu_device *dev, const uint8_t *cdb,
+		 void *buffer, size_t bytes, uint8_t sense[TCMULIB_SENSE_BYTES]);
+
+/* The number of open file descriptors of this process. */
+size_t standin_open_files(void);
+
+/* A new directory for a test's files. */
+const char *standin_directory(void);
+
+/* Makes a file of `bytes` bytes in it and returns its path; the caller frees it. */
+char *standin_file(const char *name, uint64_t bytes);
+
+#endif

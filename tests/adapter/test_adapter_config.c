@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
+/* check_config: what is refused, with which words, and that looking changes nothing. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "standin.h"
+
+static const struct tcmur_handler *handler;
+static char *image;
+
+static int load(void **state)
+{
+	(void)state;
+	handler = standin_load("file");
+	image = standin_file("disk.img", 1 << 20);
+	return 0;
+}
+
+static int release(void **state)
+{
+	(void)state;
+	free(image);
+	return 0;
+}
+
+static char *format(const char *text, ...) __attribute__((format(printf, 1, 2)));
+
+static char *format(const char *text, ...)
+{
+	va_list arguments;
+	char *result;
+
+	va_start(arguments, text);
+	assert_true(vasprintf(&result, text, arguments) >= 0);
+	va_end(arguments);
+	return result;
+}
+
+static void accept_text(const struct tcmur_handler *by, char *text)
+{
+	char *reason = NULL;
+
+	if (!by->check_config(text, &reason))
+		fail_msg("%s is refused: %s", text, reason);
+	assert_null(reason);
+	free(text);
+}
+
+/* Refused, and the reason holds each word up to the final NULL. */
+static void refuse_text(const struct tcmur_handler *by, char *text, ...)
+{
+	char *reason = NULL;
+	const char *word;
+	va_list words;
+
+	if (by->check_config(text, &reason))
+		fail_msg("%s is accepted", text);
+	assert_non_null(reason);
+	va_start(words, text);
+	while ((word = va_arg(words, const char *)))
+		if (!strstr(reason, word))
+			fail_msg("the reason for %s lacks \"%s\": %s", text, word, reason);
+	va_end(words);
+	free(reason);
+	free(text);
+}
+
+static void accepts_what_is_there(void **state)
+{
+	(void)state;
+	accept_text(handler, format("file/%s", image));
+	accept_text(handler, format("file/%s\n", image)); /* as echo writes the attribute */
+	accept_text(handler, format("file/%s;cache=none;ro;lock=no", image));
+	accept_text(handler, format("%s", image)); /* a D-Bus client that leaves the subtype out */
+	accept_text(handler, format("file/%s/new.img;create=sparse", standin_directory()));
+}
+
+static void refuses_bad_paths(void **state)
+{
+	const char *directory = standin_directory();
+	char *fifo = format("%s/fifo", directory);
+
+	(void)state;
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	refuse_text(handler, format("file/disk.img"), "absolute", "/var/lib", NULL);
+	refuse_text(handler, format("file/%s/missing.img", directory), "missing.img", "truncate",
+		    "create=sparse", NULL);
+	refuse_text(handler, format("file/%s/none/new.img;create=full", directory), "directory",
+		    NULL);
+	refuse_text(handler, format("file/%s", directory), "directory", "regular file", NULL);
+	refuse_text(handler, format("file/%s", fifo), "FIFO", "regular file", NULL);
+	refuse_text(handler, format("file//dev/null"), "character device", "regular file", NULL);
+	refuse_text(handler, format("file/"), "path", "/var/lib", NULL);
+	refuse_text(handler, format("file/;ro"), "path", NULL);
+	free(fifo);
+}
+
+static void refuses_bad_options(void **state)
+{
+	(void)state;
+	refuse_text(handler, format("file/%s;cash=none", image), "cash", "cache", NULL);
+	refuse_text(handler, format("file/%s;cache=fast", image), "cache", "writeback",
+		    "writethrough", "none", NULL);
+	refuse_text(handler, format("file/%s;cache", image), "cache", "writeback", NULL);
+	refuse_text(handler, format("file/%s;ro;ro", image), "more than once", NULL);
+	refuse_text(handler, format("file/%s;", image), "key=value", NULL);
+}
+
+static void refuses_damaged_text(void **state)
+{
+	(void)state;
+	refuse_text(handler, format("file/%s%%4", image), "%", NULL);
+	refuse_text(handler, format("file/%s%%zz", image), "%", NULL);
+	refuse_text(handler, format("file/%s%%00", image), "%00", NULL);
+	refuse_text(handler, format("file//tmp/a b"), "%20", NULL);
+	refuse_text(handler, format("file//tmp/a:b"), "%3", NULL);
+	refuse_text(handler, format("file//tmp/a,b"), "%2", NULL);
+	refuse_text(handler, format("file//tmp/a\nb"), "%0", NULL);
+}
+
+/* `bytes` bytes of configuration string, the subtype included: file//…/…/disk.img */
+static char *padded(size_t bytes)
+{
+	char *text = malloc(bytes + 1);
+	int used = snprintf(text, bytes + 1, "file/%s", standin_directory());
+	size_t name_bytes = strlen("/disk.img");
+
+	assert_non_null(text);
+	memset(text + used, '/', bytes - (size_t)used);
+	memcpy(text + bytes - name_bytes, "/disk.img", name_bytes + 1);
+	return text;
+}
+
+static void refuses_what_may_have_been_cut(void **state)
+{
+	char *text = padded(300);
+
+	(void)state;
+	accept_text(handler, padded(254));
+	refuse_text(handler, padded(255), "254", "symbolic link", NULL);
+	text[255] = '\0'; /* what the kernel keeps of it */
+	refuse_text(handler, text, "254", "symbolic link", NULL);
+	/* Without the subtype there are five bytes fewer. */
+	text = padded(255);
+	refuse_text(handler, format("%s", text + strlen("file/")), "254", NULL);
+	free(text);
+}
+
+/* libtcmu would send `fi/…` to the handler `file`. */
+static void refuses_other_subtypes(void **state)
+{
+	(void)state;
+	refuse_text(handler, format("fi/%s", image), "user:file", NULL);
+	refuse_text(handler, format("filet/%s", image), "user:file", NULL);
+	refuse_text(handler, format("block/%s", image), "user:file", NULL);
+	refuse_text(handler, format("file"), "user:file", NULL);
+	refuse_text(handler, format("%s", ""), "user:file", NULL);
+}
+
+/* The runner takes its own option away before the LUN is opened, and one semicolon too many. */
+static void knows_the_runners_option(void **state)
+{
+	(void)state;
+	accept_text(handler, format("file/%s;ro;tcmur_cmd_time_out=30", image));
+	accept_text(handler, format("file/%s;tcmur_cmd_time_out=30\n", image));
+	refuse_text(handler, format("file/%s;tcmur_cmd_time_out=30;ro", image), "last", NULL);
+	refuse_text(handler, format("file/%s;tcmur_cmd_time_out=", image), "seconds", NULL);
+	refuse_text(handler, format("file/%s;tcmur_cmd_time_out=1h", image), "seconds", NULL);
+}
+
+static bool is_utf8(const char *text)
+{
+	while (*text) {
+		unsigned char lead = (unsigned char)*text++;
+		int more = lead < 0x80   ? 0
+			   : lead < 0xc2 ? -1
+			   : lead < 0xe0 ? 1
+			   : lead < 0xf0 ? 2
+					 : 3;
+
+		if (more < 0 || lead < 0x20 || lead > 0xf4)
+			return false;
+		for (; more; more--)
+			if (((unsigned char)*text++ & 0xc0) != 0x80)
+				return false;
+	}
+	return true;
+}
+
+/* The daemon hands the reason to GLib, which takes no other bytes; anybody may send the string. */
+static void reasons_are_printable(void **state)
+{
+	const char *const names[] = { "%ff%fe", "%c3%28",       "%e2%82",    "%1b%5b2J",
+				      "%0a",    "%f4%90%80%80", "%ed%a0%80", "%c0%af" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char *text = format("file/%s/%s", standin_directory(), names[i]);
+		char *reason = NULL;
+
+		assert_false(handler->check_config(text, &reason));
+		assert_non_null(reason);
+		if (!is_utf8(reason))
+			fail_msg("the reason for %s cannot be sent: %s", text, reason);
+		free(reason);
+		free(text);
+	}
+	refuse_text(handler, format("file/%s/gr%%c3%%bcn", standin_directory()), "gr\xc3\xbcn",
+		    NULL);
+}
+
+static void block_wants_a_device(void **state)
+{
+	const struct tcmur_handler *block = standin_load("block");
+
+	(void)state;
+	refuse_text(block, format("block/%s", image), "regular file", "user:file", NULL);
+	refuse_text(block, format("block//dev/null"), "character device", "block device", NULL);
+	refuse_text(block, format("block//dev/nothing-there"), "no device", NULL);
+	refuse_text(block, format("block//dev/sda;create=sparse"), "create", NULL);
+	refuse_text(block, format("bl//dev/sda"), "user:block", NULL);
+}
+
+static void null_wants_nothing(void **state)
+{
+	const struct tcmur_handler *null = standin_load("null");
+
+	(void)state;
+	accept_text(null, format("null/"));
+	accept_text(null, format("null/anything"));
+	refuse_text(null, format("null//x;cache=none"), "cache", NULL);
+	refuse_text(null, format("nul/"), "user:null", NULL);
+}
+
+/* Runs as a user who may not look into the directory. */
+static int without_permission(const char *text)
+{
+	char *reason = NULL;
+
+	if (!geteuid() && (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534)))
+		return 1;
+	if (handler->check_config(text, &reason))
+		return 2;
+	return reason && strstr(reason, "check the path") ? 0 : 3;
+}
+
+static void refuses_what_cannot_be_reached(void **state)
+{
+	char *directory = format("%s/closed", standin_directory());
+	char *text = format("file/%s/disk.img", directory);
+	int status;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(chmod(standin_directory(), 0755), 0);
+	assert_int_equal(mkdir(directory, 0000), 0);
+	child = fork();
+	if (!child)
+		_exit(without_permission(text));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	rmdir(directory);
+	free(directory);
+	free(text);
+}
+
+/* Any local user may ask, and libtcmu asks again before each open. */
+static void changes_nothing(void **state)
+{
+	char *text = format("file/%s/never.img;create=full", standin_directory());
+	char *path = format("%s/never.img", standin_directory());
+	char *fifo = format("file/%s/fifo", standin_directory());
+	size_t open_files = standin_open_files();
+	struct stat before, after;
+
+	(void)state;
+	assert_int_equal(stat(image, &before), 0);
+	for (int i = 0; i < 100; i++) {
+		char *reason = NULL;
+
+		assert_true(handler->check_config(text, &reason));
+		assert_false(handler->check_config(fifo, &reason));
+		free(reason);
+		accept_text(handler, format("file/%s", image));
+	}
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(stat(image, &after), 0);
+	assert_memory_equal(&before, &after, sizeof(before));
+	assert_int_equal(standin_open_files(), open_files);
+	free(text);
+	free(path);
+	free(fifo);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(accepts_what_is_there),
+		cmocka_unit_test(refuses_bad_paths),
+		cmocka_unit_test(refuses_bad_options),
+		cmocka_unit_test(refuses_damaged_text),
+		cmocka_unit_test(refuses_what_may_have_been_cut),
+		cmocka_unit_test(refuses_other_subtypes),
+		cmocka_unit_test(knows_the_runners_option),
+		cmocka_unit_test(reasons_are_printable),
+		cmocka_unit_test(block_wants_a_device),
+		cmocka_unit_test(null_wants_nothing),
+		cmocka_unit_test(refuses_what_cannot_be_reached),
+		cmocka_unit_test(changes_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, load, release);
+}
