@@ -24,8 +24,10 @@ vm_listed_packages() {
 vm_missing_packages() {
 	local package
 	for package in "$@"; do
-		[[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] ||
-			printf '%s\n' "$package"
+		case $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) in
+		installed | triggers-*) ;;
+		*) printf '%s\n' "$package" ;;
+		esac
 	done
 }
 

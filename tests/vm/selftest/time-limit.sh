@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
+# A hung script ends at the time limit, which tells what it hung in; so does the kernel itself, in
+# the guest's time, which the instruction clock runs through at once when nothing else happens.
+# shellcheck source-path=SCRIPTDIR source=expect.sh
+source "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
+
+readonly hang='set -e
+	truncate -s 64M /tmp/disk
+	mkfs.ext4 -q /tmp/disk
+	mount -o loop /tmp/disk /mnt
+	fsfreeze --freeze /mnt
+	touch /mnt/file &'
+
+expect_status 124 --timeout 30 -- bash -c "$hang wait"
+expect_said "time limit of 30 s reached while running the script"
+expect_said "task:touch"
+
+expect_status 99 --instruction-clock -- bash -c "$hang kill \$(cat /run/tcmu-ext/steady-clock.pid); sleep 100"
+expect_said "INFO: task touch"
+
+expect_status 124 --timeout 10 -- sleep 1000
+expect_said "no task is blocked"
+
+expect_status 124 --timeout 1 -- true
+expect_said "reached while booting the kernel"
