@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
+/* Making, resizing and destroying disks, and plain access besides commands. */
+#include "cmocka_test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "disk_fixture.h"
+
+enum { SIZE_BYTES = 65536 };
+
+struct messages {
+	unsigned int count;
+	char last[1100];
+};
+
+static void keep_message(void *context, enum tcmu_ext_log_level level, const char *message)
+{
+	struct messages *messages = context;
+
+	assert_true(level == TCMU_EXT_LOG_ERROR || level == TCMU_EXT_LOG_WARNING);
+	messages->count++;
+	strncpy(messages->last, message, sizeof(messages->last) - 1);
+}
+
+static struct tcmu_ext_disk_config good_config(struct messages *messages)
+{
+	return (struct tcmu_ext_disk_config){ .struct_bytes = sizeof(struct tcmu_ext_disk_config),
+					      .size_bytes = SIZE_BYTES,
+					      .logical_block_bytes = 512,
+					      .write_cache = true,
+					      .log = { keep_message, messages } };
+}
+
+/* Tries a configuration on a backend of SIZE_BYTES with a logical block size of its own. */
+static int try_create(const struct tcmu_ext_disk_config *config, uint32_t backend_block_bytes)
+{
+	struct memory_backend memory = { .properties.logical_block_bytes = backend_block_bytes };
+	const struct tcmu_ext_backend_operations operations = memory_backend_operations(0);
+	struct tcmu_ext_disk *disk = (struct tcmu_ext_disk *)(uintptr_t)0xdead;
+	struct tcmu_ext_backend *backend;
+	int result;
+
+	assert_int_equal(memory_backend_open(&memory, &operations, SIZE_BYTES, 512, &backend), 0);
+	result = tcmu_ext_disk_create(backend, config, &disk);
+	if (result)
+		assert_null(disk);
+	else
+		assert_non_null(disk);
+	tcmu_ext_disk_destroy(disk);
+	tcmu_ext_backend_close(backend);
+	return result;
+}
+
+static void expect_refused(const struct tcmu_ext_disk_config *config, struct messages *messages,
+			   uint32_t backend_block_bytes)
+{
+	messages->count = 0;
+	messages->last[0] = 0;
+	assert_int_equal(try_create(config, backend_block_bytes), -EINVAL);
+	assert_int_equal(messages->count, 1);
+	assert_true(strlen(messages->last) > 20);
+}
+
+static void test_block_sizes(void **state)
+{
+	static const uint32_t good[] = { 512, 1024, 2048, 4096 };
+	static const uint32_t bad[] = { 0,    1,    256,  511,   513,      520,       1000,
+					4097, 4104, 8192, 65536, 1u << 31, UINT32_MAX };
+	struct messages messages = { 0 };
+	struct tcmu_ext_disk_config config = good_config(&messages);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_COUNT(good); i++) {
+		config.logical_block_bytes = good[i];
+		assert_int_equal(try_create(&config, 1), 0);
+		assert_int_equal(try_create(&config, 512), 0);
+	}
+	assert_int_equal(messages.count, 0);
+	for (size_t i = 0; i < ARRAY_COUNT(bad); i++) {
+		config.logical_block_bytes = bad[i];
+		expect_refused(&config, &messages, 1);
+	}
+}
+
+/* Blocks smaller than the backing transfers could not be written one by one. */
+static void test_blocks_smaller_than_the_backing_s_are_refused(void **state)
+{
+	struct messages messages = { 0 };
+	struct tcmu_ext_disk_config config = good_config(&messages);
+
+	(void)state;
+	expect_refused(&config, &messages, 4096);
+	config.logical_block_bytes = 4096;
+	assert_int_equal(try_create(&config, 4096), 0);
+}
+
+static void test_sizes(void **state)
+{
+	static const uint64_t bad[] = {
+		0, 1, 511, SIZE_BYTES + 1, SIZE_BYTES + 512, UINT64_C(1) << 63, UINT64_MAX
+	};
+	static const uint64_t good[] = { 512, SIZE_BYTES, SIZE_BYTES - 1, SIZE_BYTES - 512 };
+	struct messages messages = { 0 };
+	struct tcmu_ext_disk_config config = good_config(&messages);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_COUNT(bad); i++) {
+		config.size_bytes = bad[i];
+		expect_refused(&config, &messages, 1);
+	}
+	for (size_t i = 0; i < ARRAY_COUNT(good); i++) {
+		config.size_bytes = good[i];
+		assert_int_equal(try_create(&config, 1), 0);
+	}
+}
+
+static void test_identification_must_fit_and_be_ascii(void **state)
+{
+	char serial[300];
+	struct messages messages = { 0 };
+	const struct tcmu_ext_disk_config good = good_config(&messages);
+	struct tcmu_ext_disk_config config = good;
+
+	(void)state;
+	config.vendor_identification = "123456789";
+	expect_refused(&config, &messages, 1);
+	config.vendor_identification = "caf\xc3\xa9";
+	expect_refused(&config, &messages, 1);
+	config = good;
+	config.product_identification = "0123456789abcdefg";
+	expect_refused(&config, &messages, 1);
+	config.product_identification = "tab\there";
+	expect_refused(&config, &messages, 1);
+	config = good;
+	config.product_revision_level = "12345";
+	expect_refused(&config, &messages, 1);
+	config.product_revision_level = "\x7f";
+	expect_refused(&config, &messages, 1);
+	config = good;
+	/* The longest there is, and one that no page could hold. */
+	memset(serial, 's', sizeof(serial));
+	config.unit_serial_number = serial;
+	serial[252] = 0;
+	assert_int_equal(try_create(&config, 1), 0);
+	memset(serial, 's', sizeof(serial));
+	serial[299] = 0;
+	expect_refused(&config, &messages, 1);
+	config.unit_serial_number = "new\nline";
+	expect_refused(&config, &messages, 1);
+}
+
+static void test_other_commands_are_checked(void **state)
+{
+	struct messages messages = { 0 };
+	struct tcmu_ext_disk_config config = good_config(&messages);
+	struct tcmu_ext_command_description other = { .operation_code = 0x83, .cdb_bytes = 16 };
+
+	(void)state;
+	config.other_commands = &other;
+	config.other_command_count = 1;
+	assert_int_equal(try_create(&config, 1), 0);
+	other.cdb_bytes = 17;
+	expect_refused(&config, &messages, 1);
+	other.cdb_bytes = 255;
+	expect_refused(&config, &messages, 1);
+	other.cdb_bytes = 16;
+	config.target_port_group_support = 4;
+	expect_refused(&config, &messages, 1);
+}
+
+/* A structure from an older header lacks what the library reads. */
+static void test_shorter_structure_is_refused(void **state)
+{
+	struct messages messages = { 0 };
+	struct tcmu_ext_disk_config config = good_config(&messages);
+
+	(void)state;
+	config.struct_bytes = sizeof(config) - 8;
+	assert_int_equal(try_create(&config, 1), -EINVAL);
+}
+
+static void test_no_log_is_no_obstacle(void **state)
+{
+	struct tcmu_ext_disk_config config = good_config(NULL);
+
+	(void)state;
+	config.log = (struct tcmu_ext_log){ 0 };
+	assert_int_equal(try_create(&config, 1), 0);
+	config.size_bytes = 0;
+	assert_int_equal(try_create(&config, 1), -EINVAL);
+}
+
+static void expect_blocks(struct disk_fixture *fixture, uint64_t blocks)
+{
+	expect_good(fixture,
+		    disk_data_in(fixture, cdb_make(TCMU_EXT_READ_CAPACITY_10), 8, disk_cuts[0]));
+	assert_true(field_get(fixture->data, 4) == blocks - 1);
+}
+
+static void test_growing(void **state)
+{
+	struct disk_fixture fixture;
+
+	(void)state;
+	disk_fixture_open(&fixture, &disk_setup_default);
+	fixture.memory.resize_limit_bytes = 256 * 512;
+	assert_int_equal(tcmu_ext_disk_resize(fixture.disk, 128 * 512), 0);
+	assert_int_equal(memory_backend_calls(&fixture.memory), 0);
+	assert_int_equal(tcmu_ext_disk_resize(fixture.disk, 256 * 512), 0);
+	expect_blocks(&fixture, 256);
+	disk_fixture_close(&fixture);
+}
+
+static void test_shrinking_is_refused(void **state)
+{
+	struct disk_fixture fixture;
+
+	(void)state;
+	disk_fixture_open(&fixture, &disk_setup_default);
+	assert_int_equal(tcmu_ext_disk_resize(fixture.disk, 127 * 512), -EINVAL);
+	assert_int_equal(tcmu_ext_disk_resize(fixture.disk, 128 * 512 - 1), -EINVAL);
+	assert_int_equal(tcmu_ext_disk_resize(fixture.disk, 0), -EINVAL);
+	assert_int_equal(memory_backend_calls(&fixture.memory), 0);
+	expect_blocks(&fixture, 128);
+	disk_fixture_close(&fixture);
+}
+
+static void test_growing_beyond_the_backing_changes_nothing(void **state)
+{
+	static const int errors[] = { EIO, ENOSPC, EINVAL };
+	struct disk_fixture fixture;
+
+	(void)state;
+	disk_fixture_open(&fixture, &disk_setup_default);
+	assert_int_equal(tcmu_ext_disk_resize(fixture.disk, 129 * 512), -ENOSPC);
+	expect_blocks(&fixture, 128);
+	fixture.memory.resize_limit_bytes = 256 * 512;
+	for (size_t i = 0; i < ARRAY_COUNT(errors); i++) {
+		memory_backend_fail(&fixture.memory, MEMORY_RESIZE, errors[i], 0);
+		assert_int_equal(tcmu_ext_disk_resize(fixture.disk, 129 * 512), -errors[i]);
+		expect_blocks(&fixture, 128);
+	}
+	assert_true(tcmu_ext_disk_resize(fixture.disk, UINT64_MAX) < 0);
+	assert_true(tcmu_ext_disk_resize(fixture.disk, UINT64_C(1) << 63) < 0);
+	expect_blocks(&fixture, 128);
+	disk_fixture_close(&fixture);
+}
+
+/* Without the operation there is what there was at open: a backing longer than the disk has room.
+ */
+static void test_growing_within_a_backing_of_fixed_size(void **state)
+{
+	struct disk_setup setup = disk_setup_default;
+	struct disk_fixture fixture;
+
+	(void)state;
+	setup.without = 1u << MEMORY_RESIZE;
+	setup.memory.properties.size_bytes = 200 * 512;
+	disk_fixture_open(&fixture, &setup);
+	assert_int_equal(tcmu_ext_disk_resize(fixture.disk, 200 * 512), 0);
+	expect_blocks(&fixture, 200);
+	assert_true(tcmu_ext_disk_resize(fixture.disk, 201 * 512) < 0);
+	expect_blocks(&fixture, 200);
+	disk_fixture_close(&fixture);
+}
+
+struct plain_access {
+	struct iovec_split split;
+	uint8_t sense[TCMU_EXT_SENSE_BYTES];
+	struct tcmu_ext_command command;
+};
+
+static void plain_begin(struct plain_access *access, size_t bytes, const uint8_t *data)
+{
+	iovec_split_make(&access->split, bytes, disk_cuts[2]);
+	if (data)
+		iovec_split_set(&access->split, data);
+	else
+		iovec_split_fill(&access->split, UNTOUCHED_BYTE);
+	access->command = (struct tcmu_ext_command){ .struct_bytes = sizeof(access->command),
+						     .iov = access->split.iov,
+						     .iov_count = access->split.iov_count,
+						     .sense = access->sense,
+						     .sense_bytes = sizeof(access->sense) };
+}
+
+static void test_plain_write_and_read(void **state)
+{
+	struct disk_fixture fixture;
+	struct plain_access access;
+	uint8_t *data = disk_fixture_new_data(1536), back[2000];
+
+	(void)state;
+	disk_fixture_open(&fixture, &disk_setup_default);
+	plain_begin(&access, 1536, data);
+	assert_int_equal(tcmu_ext_disk_write(fixture.disk, &access.command, 1024, 1536), 0);
+	iovec_split_free(&access.split);
+	assert_memory_equal(fixture.memory.medium + 1024, data, 1536);
+	assert_int_equal(fixture.memory.calls[0].flags, 0);
+	/* A longer buffer is cleared beyond the answer. */
+	plain_begin(&access, 2000, NULL);
+	assert_int_equal(tcmu_ext_disk_read(fixture.disk, &access.command, 1024, 1536), 0);
+	iovec_split_get(&access.split, back);
+	assert_memory_equal(back, data, 1536);
+	for (size_t i = 1536; i < sizeof(back); i++)
+		assert_int_equal(back[i], 0);
+	iovec_split_free(&access.split);
+	plain_begin(&access, 0, NULL);
+	assert_int_equal(tcmu_ext_disk_flush(fixture.disk, &access.command), 0);
+	assert_memory_equal(fixture.memory.durable + 1024, data, 1536);
+	iovec_split_free(&access.split);
+	free(data);
+	disk_fixture_close(&fixture);
+}
+
+static void test_plain_access_of_nothing(void **state)
+{
+	struct disk_fixture fixture;
+	struct plain_access access;
+
+	(void)state;
+	disk_fixture_open(&fixture, &disk_setup_default);
+	plain_begin(&access, 0, NULL);
+	assert_int_equal(tcmu_ext_disk_read(fixture.disk, &access.command, 0, 0), 0);
+	assert_int_equal(tcmu_ext_disk_write(fixture.disk, &access.command, 0, 0), 0);
+	assert_int_equal(memory_backend_calls(&fixture.memory), 0);
+	iovec_split_free(&access.split);
+	disk_fixture_close(&fixture);
+}
+
+static void expect_plain_refused(struct disk_fixture *fixture, uint64_t offset, size_t bytes,
+				 size_t buffer_bytes, int key, int additional_sense)
+{
+	uint8_t *data = disk_fixture_new_data(buffer_bytes);
+	struct plain_access access;
+
+	for (int writing = 0; writing < 2; writing++) {
+		plain_begin(&access, buffer_bytes, data);
+		assert_int_equal(
+			writing ? tcmu_ext_disk_write(fixture->disk, &access.command, offset, bytes)
+				: tcmu_ext_disk_read(fixture->disk, &access.command, offset, bytes),
+			TCMU_EXT_STATUS_CHECK_CONDITION);
+		assert_int_equal(access.sense[2] & 0x0f, key);
+		assert_int_equal(field_get(access.sense + 12, 2), additional_sense);
+		iovec_split_free(&access.split);
+	}
+	assert_int_equal(memory_backend_calls(&fixture->memory), 0);
+	free(data);
+}
+
+static void test_plain_access_beyond_the_end(void **state)
+{
+	const int key = TCMU_EXT_ILLEGAL_REQUEST;
+	const int code = TCMU_EXT_LOGICAL_BLOCK_ADDRESS_OUT_OF_RANGE;
+	struct disk_fixture fixture;
+
+	(void)state;
+	disk_fixture_open(&fixture, &disk_setup_default);
+	expect_plain_refused(&fixture, 128 * 512, 512, 512, key, code);
+	expect_plain_refused(&fixture, 127 * 512, 1024, 1024, key, code);
+	expect_plain_refused(&fixture, UINT64_MAX - 511, 512, 512, key, code);
+	expect_plain_refused(&fixture, UINT64_C(1) << 63, 512, 512, key, code);
+	disk_fixture_close(&fixture);
+}
+
+/* Half blocks and short buffers: a defect of whoever emulates the command, not the initiator's. */
+static void test_plain_access_that_does_not_fit(void **state)
+{
+	const int key = TCMU_EXT_HARDWARE_ERROR, code = TCMU_EXT_INTERNAL_TARGET_FAILURE;
+	struct disk_fixture fixture;
+
+	(void)state;
+	disk_fixture_open(&fixture, &disk_setup_default);
+	expect_plain_refused(&fixture, 1, 512, 512, key, code);
+	expect_plain_refused(&fixture, 0, 511, 512, key, code);
+	expect_plain_refused(&fixture, 0, 1024, 1023, key, code);
+	disk_fixture_close(&fixture);
+}
+
+static void test_plain_write_obeys_protection_and_write_cache(void **state)
+{
+	struct disk_setup setup = disk_setup_default;
+	struct disk_fixture fixture;
+	struct plain_access access;
+	uint8_t data[512] = { 1 };
+
+	(void)state;
+	setup.disk.write_cache = false;
+	disk_fixture_open(&fixture, &setup);
+	plain_begin(&access, 512, data);
+	assert_int_equal(tcmu_ext_disk_write(fixture.disk, &access.command, 0, 512), 0);
+	assert_int_equal(fixture.memory.calls[0].flags, TCMU_EXT_IO_DURABLE);
+	iovec_split_free(&access.split);
+	disk_fixture_close(&fixture);
+
+	setup.disk.write_protect = true;
+	disk_fixture_open(&fixture, &setup);
+	plain_begin(&access, 512, data);
+	assert_int_equal(tcmu_ext_disk_write(fixture.disk, &access.command, 0, 512),
+			 TCMU_EXT_STATUS_CHECK_CONDITION);
+	assert_int_equal(access.sense[2], TCMU_EXT_DATA_PROTECT);
+	assert_int_equal(field_get(access.sense + 12, 2), TCMU_EXT_WRITE_PROTECTED);
+	iovec_split_free(&access.split);
+	disk_fixture_close(&fixture);
+}
+
+static void test_plain_access_that_fails(void **state)
+{
+	struct disk_fixture fixture;
+	struct plain_access access;
+
+	(void)state;
+	disk_fixture_open(&fixture, &disk_setup_default);
+	memory_backend_fail(&fixture.memory, MEMORY_READ, EIO, 600);
+	plain_begin(&access, 1024, NULL);
+	assert_int_equal(tcmu_ext_disk_read(fixture.disk, &access.command, 5120, 1024),
+			 TCMU_EXT_STATUS_CHECK_CONDITION);
+	assert_int_equal(access.sense[2], TCMU_EXT_MEDIUM_ERROR);
+	assert_int_equal(field_get(access.sense + 3, 4), 11);
+	iovec_split_free(&access.split);
+	disk_fixture_close(&fixture);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_block_sizes),
+		cmocka_unit_test(test_blocks_smaller_than_the_backing_s_are_refused),
+		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_identification_must_fit_and_be_ascii),
+		cmocka_unit_test(test_other_commands_are_checked),
+		cmocka_unit_test(test_shorter_structure_is_refused),
+		cmocka_unit_test(test_no_log_is_no_obstacle),
+		cmocka_unit_test(test_growing),
+		cmocka_unit_test(test_shrinking_is_refused),
+		cmocka_unit_test(test_growing_beyond_the_backing_changes_nothing),
+		cmocka_unit_test(test_growing_within_a_backing_of_fixed_size),
+		cmocka_unit_test(test_plain_write_and_read),
+		cmocka_unit_test(test_plain_access_of_nothing),
+		cmocka_unit_test(test_plain_access_beyond_the_end),
+		cmocka_unit_test(test_plain_access_that_does_not_fit),
+		cmocka_unit_test(test_plain_write_obeys_protection_and_write_cache),
+		cmocka_unit_test(test_plain_access_that_fails),
+	};
+
+	return run_unit_tests(tests);
+}
