@@ -13,8 +13,8 @@
 #include "backend/object.h"
 #include "plumbing/log.h"
 
-/* Whether the directory that a path's last part is to be made in is there. */
-static bool has_directory(const char *path)
+/* Whether the directory that a path's last part is to be made in is there: 0 or -errno. */
+static int find_directory(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	struct stat status;
@@ -22,16 +22,20 @@ static bool has_directory(const char *path)
 	bool found;
 
 	if (!slash || !slash[1])
-		return false;
+		return -ENOENT;
 	directory = strndup(path, (size_t)(slash + 1 - path));
-	found = directory && !stat(directory, &status) && S_ISDIR(status.st_mode);
+	if (!directory)
+		return -ENOMEM;
+	found = !stat(directory, &status) && S_ISDIR(status.st_mode);
 	free(directory);
-	return found;
+	return found ? 0 : -ENOENT;
 }
 
 static int examine_missing_file(const struct tcmu_ext_backend_config *config, const char *name,
 				char **reason)
 {
+	int error = -ENOENT;
+
 	if (config->create == TCMU_EXT_CREATE_NO)
 		*reason = format_text("there is no file %s: make it first (truncate -s SIZE '%s'), "
 				      "or add ;create=sparse",
@@ -40,11 +44,9 @@ static int examine_missing_file(const struct tcmu_ext_backend_config *config, co
 		*reason = format_text("there is no file %s, and one created for a LUN with ;ro "
 				      "would stay empty: make the file first, or leave ;ro out",
 				      name);
-	else if (!has_directory(config->path))
+	else if ((error = find_directory(config->path)) == -ENOENT)
 		*reason = format_text("%s cannot be created: make its directory first", name);
-	else
-		return 0;
-	return -ENOENT;
+	return error;
 }
 
 static int examine_missing_device(const char *name, char **reason)
