@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "backend/block.h"
+#include "backend/object.h"
 #include "plumbing/log.h"
 
 enum {
@@ -127,7 +128,7 @@ int block_learn_limits(struct block *block)
 	struct stat status;
 
 	if (fstat(block->storage.fd, &status))
-		return -errno;
+		return object_refuse_open(&block->storage, -errno);
 	learn_geometry(block);
 	block->physical_alignment_bytes = alignment_below(
 		read_number(status.st_rdev, "alignment_offset"), block->physical_block_bytes);
