@@ -114,7 +114,7 @@ static int check_zones(const struct block *block, dev_t device)
 	char model[ATTRIBUTE_MAXIMUM_BYTES];
 
 	read_queue_attribute(device, "zoned", model);
-	if (strncmp(model, "host-managed", strlen("host-managed")))
+	if (strncmp(model, "host-managed", strlen("host-managed")) != 0)
 		return 0;
 	log_message(&block->storage.log, TCMU_EXT_LOG_ERROR,
 		    "%s is a host-managed zoned device, which takes writes only in order: give "

@@ -122,7 +122,7 @@ static int write_zero_pages(const struct storage *storage, uint64_t offset, uint
 				now - filled < ZERO_PAGE_BYTES ? now - filled : ZERO_PAGE_BYTES;
 
 			/* Only read from: struct iovec knows no const. */
-			iov[count++] = (struct iovec){ (void *)(uintptr_t)zero_page, length };
+			iov[count++] = (struct iovec){ (void *)zero_page, length };
 			filled += length;
 		}
 		error = transfer_write(storage, iov, count, offset, now, 0, &done);

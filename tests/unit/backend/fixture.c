@@ -41,8 +41,7 @@ int fixture_setup(void **state)
 	fixture = calloc(1, sizeof(*fixture));
 	assert_non_null(getcwd(fixture->directory, sizeof(fixture->directory) - 32));
 	strcat(fixture->directory, "/backend-test-XXXXXX");
-	if (!mkdtemp(fixture->directory))
-		return -1;
+	assert_non_null(mkdtemp(fixture->directory));
 	snprintf(fixture->path, sizeof(fixture->path), "%s/disk", fixture->directory);
 	fixture->config = (struct tcmu_ext_backend_config){
 		.struct_bytes = sizeof(fixture->config),
@@ -206,7 +205,7 @@ int backend_read(struct fixture *fixture, void *memory, uint64_t offset, size_t 
 int backend_write(struct fixture *fixture, const void *memory, uint64_t offset, size_t bytes,
 		  unsigned int flags, size_t *done_bytes)
 {
-	struct iovec iov = { (void *)(uintptr_t)memory, bytes };
+	struct iovec iov = { (void *)memory, bytes };
 
 	return fixture->backend->operations.write(instance(fixture), &iov, 1, offset, bytes, flags,
 						  done_bytes);

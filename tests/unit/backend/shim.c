@@ -287,7 +287,7 @@ static enum shim_call fallocate_call(int mode)
 {
 	if (mode & FALLOC_FL_PUNCH_HOLE)
 		return SHIM_PUNCH_HOLE;
-	return mode & FALLOC_FL_ZERO_RANGE ? SHIM_ZERO_RANGE : SHIM_ALLOCATE;
+	return (mode & FALLOC_FL_ZERO_RANGE) ? SHIM_ZERO_RANGE : SHIM_ALLOCATE;
 }
 
 static void write_zeroes(int fd, uint64_t offset, uint64_t bytes)

@@ -191,13 +191,12 @@ static void test_properties(void **state)
 
 struct opening_error {
 	int error;
-	int read_only;
 	const char *text;
 };
 
 static const struct opening_error opening_errors[] = {
-	{ EROFS, 0, "add ;ro" },     { EACCES, 0, "add ;ro" },       { EPERM, 0, "add ;ro" },
-	{ EWOULDBLOCK, 0, "lease" }, { EIO, 0, "cannot be opened" },
+	{ EROFS, "add ;ro" },     { EACCES, "add ;ro" },       { EPERM, "add ;ro" },
+	{ EWOULDBLOCK, "lease" }, { EIO, "cannot be opened" },
 };
 
 static void test_opening_errors(void **state)
