@@ -147,8 +147,6 @@ bool adapter_check_config(const char *text, char **reason)
 	}
 	if (!own_reason)
 		own_reason = sentence("%s", strerror(-error));
-	if (own_reason)
-		adapter_make_printable(own_reason); /* D-Bus carries valid UTF-8 only */
 	*reason = own_reason;
 	return false;
 }

@@ -12,43 +12,6 @@
  */
 enum { LINE_BYTES = 160 };
 
-/* The length of the UTF-8 sequence (RFC 3629) at `text`; 0 when it is none. */
-static size_t utf8_bytes(const unsigned char *text)
-{
-	size_t bytes = text[0] < 0x80   ? 1
-		       : text[0] < 0xc2 ? 0
-		       : text[0] < 0xe0 ? 2
-		       : text[0] < 0xf0 ? 3
-		       : text[0] < 0xf5 ? 4
-					: 0;
-
-	for (size_t i = 1; i < bytes; i++)
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-	if ((text[0] == 0xe0 && text[1] < 0xa0) ||  /* a longer form than needed */
-	    (text[0] == 0xed && text[1] >= 0xa0) || /* a surrogate */
-	    (text[0] == 0xf0 && text[1] < 0x90) ||  /* a longer form than needed */
-	    (text[0] == 0xf4 && text[1] >= 0x90))   /* beyond U+10FFFF */
-		return 0;
-	return bytes;
-}
-
-void adapter_make_printable(char *text)
-{
-	unsigned char *at = (unsigned char *)text;
-
-	while (*at) {
-		size_t bytes = utf8_bytes(at);
-		bool control = *at < 0x20 || *at == 0x7f;
-
-		if (bytes && !control) {
-			at += bytes;
-			continue;
-		}
-		*at++ = '?';
-	}
-}
-
 /* How much of `text` fits a line: all, or up to the last space that does. */
 static size_t line_bytes(const char *text, size_t *next)
 {
@@ -60,11 +23,8 @@ static size_t line_bytes(const char *text, size_t *next)
 		return bytes;
 	while (cut && text[cut] != ' ')
 		cut--;
-	*next = cut + 1;
-	if (!cut) /* one long word, a path for example: cut it before a character */
-		for (*next = cut = LINE_BYTES; (text[cut] & 0xc0) == 0x80; *next = --cut)
-			;
-	return cut;
+	*next = cut ? cut + 1 : LINE_BYTES; /* one long word, a path for example, is cut anywhere */
+	return cut ? cut : LINE_BYTES;
 }
 
 static void send_line(struct tcmu_device *dev, enum tcmu_ext_log_level level, const char *mark,
@@ -82,17 +42,11 @@ static void send_line(struct tcmu_device *dev, enum tcmu_ext_log_level level, co
 
 static void send_message(void *context, enum tcmu_ext_log_level level, const char *message)
 {
-	char *text = strdup(message);
 	const char *mark = "";
-	const char *at = text;
 	size_t next;
 
-	if (!text)
-		return;
-	adapter_make_printable(text);
-	for (; *at; at += next, mark = "... ")
+	for (const char *at = message; *at; at += next, mark = "... ")
 		send_line(context, level, mark, at, line_bytes(at, &next));
-	free(text);
 }
 
 struct tcmu_ext_log adapter_log(struct tcmu_device *dev)

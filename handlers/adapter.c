@@ -92,7 +92,8 @@ static int make_lun(struct tcmu_device *dev, struct tcmu_ext_backend_config *con
 
 	if (!lun)
 		return error;
-	lun->path = strdup(config->path ? config->path : adapter_backstore.subtype);
+	lun->path =
+		tcmu_ext_options_escape(*config->path ? config->path : adapter_backstore.subtype);
 	if (lun->path)
 		error = tcmu_ext_backend_open(adapter_backstore.operations, config, &lun->backend);
 	if (!error)
@@ -152,8 +153,8 @@ static int adapter_open(struct tcmu_device *dev, bool reopen)
 
 	tcmur_dev_set_private(dev, NULL);
 	if (error)
-		adapter_message(dev, TCMU_EXT_LOG_ERROR, "configuration string \"%s\": %s",
-				tcmu_dev_get_cfgstring(dev), reason ? reason : strerror(-error));
+		adapter_message(dev, TCMU_EXT_LOG_ERROR, "the configuration string is no use: %s",
+				reason ? reason : strerror(-error));
 	else
 		error = open_parsed(dev, &config, reopen);
 	free(reason);
@@ -168,13 +169,12 @@ static void report_close(struct tcmu_device *dev, const struct adapter_lun *lun)
 
 	tcmu_ext_disk_get_counters(lun->disk, &disk, sizeof(disk));
 	tcmu_ext_backend_get_counters(lun->backend, &backend, sizeof(backend));
-	adapter_message(dev, TCMU_EXT_LOG_INFO,
-			"closed %s: %" PRIu64 " commands, %" PRIu64 " reads (%" PRIu64
-			" bytes), %" PRIu64 " writes (%" PRIu64 " bytes), %" PRIu64
-			" flushes, %" PRIu64 " errors",
-			lun->path, disk.commands, disk.read_commands, disk.read_bytes,
-			disk.write_commands, disk.write_bytes, disk.flush_commands,
-			disk.check_conditions);
+	adapter_message(
+		dev, TCMU_EXT_LOG_INFO,
+		"closed %s: %" PRIu64 " commands, %" PRIu64 " reads (%" PRIu64 " bytes), %" PRIu64
+		" writes (%" PRIu64 " bytes), %" PRIu64 " flushes, %" PRIu64 " errors",
+		lun->path, disk.commands, disk.read_commands, disk.read_bytes, disk.write_commands,
+		disk.write_bytes, disk.flush_commands, disk.check_conditions);
 	adapter_message(dev, TCMU_EXT_LOG_INFO,
 			"zeroed or freed by punch hole %" PRIu64 ", zero range %" PRIu64
 			", BLKZEROOUT %" PRIu64 ", BLKDISCARD %" PRIu64 ", writing %" PRIu64,

@@ -91,10 +91,4 @@ struct tcmu_ext_log adapter_log(struct tcmu_device *dev);
 void adapter_message(struct tcmu_device *dev, enum tcmu_ext_log_level level, const char *format,
 		     ...) __attribute__((format(printf, 3, 4)));
 
-/*
- * Replaces what cannot be shown in a log line or sent over D-Bus (control characters, bytes that
- * are not UTF-8) by question marks.
- */
-void adapter_make_printable(char *text);
-
 #endif

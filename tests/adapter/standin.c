@@ -111,7 +111,8 @@ static struct {
 	size_t longest_line;
 } log_book;
 
-static void log_add(struct tcmu_device *dev, const char *format, va_list arguments)
+__attribute__((format(printf, 2, 0))) static void log_add(struct tcmu_device *dev,
+							  const char *format, va_list arguments)
 {
 	char *line;
 	int bytes = vasprintf(&line, format, arguments);

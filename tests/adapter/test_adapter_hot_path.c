@@ -271,5 +271,5 @@ int main(void)
 		      0);
 	if (report == MAP_FAILED)
 		return 1;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_unit_tests(tests);
 }
