@@ -321,10 +321,12 @@ lun_disk() {
 }
 
 # luns_of BACKSTORE: prints the configfs folders of the tcm_loop LUNs it is attached as.
+# targetcli names the link to the backstore after nothing, lun_attach after the backstore.
 luns_of() {
-	local link
-	for link in "$guest_loopback"/naa.*/tpgt_1/lun/lun_*/"${1##*/}"; do
-		[[ ! -L $link ]] || printf '%s\n' "${link%/*}"
+	local folder link
+	folder=$(backstore_folder "$1")
+	for link in "$guest_loopback"/naa.*/tpgt_1/lun/lun_*/*; do
+		[[ ! -L $link || ! $link -ef $folder ]] || printf '%s\n' "${link%/*}"
 	done
 }
 
@@ -341,7 +343,7 @@ lun_detach() {
 	local lun target
 	for lun in $(luns_of "$1"); do
 		target=${lun%/lun/*}
-		rm "$lun/${1##*/}"
+		find "$lun" -maxdepth 1 -type l -delete
 		rmdir "$lun"
 		compgen -G "$target/lun/lun_*" >/dev/null || rmdir "$target" "${target%/tpgt_1}"
 	done
