@@ -7,7 +7,8 @@
  *
  * Threads: open, close, resize and the data operations of one instance are called by one thread at
  * a time, except that `resize` may run beside data operations (it grows only, and what lies beyond
- * the old end is not touched until it has returned).
+ * the old end is not touched until it has returned). An instance that has the operation
+ * `describe_queue` takes data operations on several threads at once.
  */
 #ifndef TCMU_EXT_BACKEND_H
 #define TCMU_EXT_BACKEND_H
@@ -75,10 +76,38 @@ struct tcmu_ext_backend_properties {
 	bool rotational;                    /* seeks cost */
 };
 
-/* Flags of write and write_zeroes. */
+/* Flags of read, write and write_zeroes. */
 enum {
 	TCMU_EXT_IO_DURABLE = 1 << 0, /* on stable storage before it completes (FUA) */
 	TCMU_EXT_IO_UNMAP = 1 << 1, /* write_zeroes may free the range if it then reads as zeroes */
+	/*
+	 * Read or write without waiting for a device: all of it and 0, or -EAGAIN when that is not
+	 * possible right now, or -EOPNOTSUPP when the backing cannot tell. In both cases the
+	 * buffers or the medium may hold part of it, but `iov` is as it was: the same call without
+	 * the flag makes it whole. Given only to instances with the operation `describe_queue`, and
+	 * never together with TCMU_EXT_IO_DURABLE.
+	 */
+	TCMU_EXT_IO_NOWAIT = 1 << 2,
+};
+
+/*
+ * What a disk must know of an instance to have transfers of it queued in the kernel instead of
+ * waiting for each. The library clears it and sets struct_bytes before it asks.
+ */
+struct tcmu_ext_backend_queue {
+	size_t struct_bytes; /* sizeof(struct tcmu_ext_backend_queue) */
+	/*
+	 * A transfer of the same bytes at the same offset of this descriptor is what `read` and
+	 * `write` do when nothing goes wrong. Negative: there is none.
+	 */
+	int descriptor;
+	bool never_waits; /* memory: no read or write ever waits for a device */
+	bool direct;      /* O_DIRECT: every read and write waits for the device */
+	/*
+	 * Nobody, not even a successor of this process, opens the backing while a transfer queued
+	 * on the descriptor is under way: a lock or an exclusive claim goes with it.
+	 */
+	bool exclusive;
 };
 
 /* Allocation of a range, for GET LBA STATUS. */
@@ -125,14 +154,17 @@ struct tcmu_ext_backend_operations {
 
 	void (*describe)(void *instance, struct tcmu_ext_backend_properties *properties);
 
-	/* Reads all of it; where a file ends early, zeroes. Allocates nothing, takes no lock. */
-	int (*read)(void *instance, struct iovec *iov, size_t iov_count, uint64_t offset,
-		    size_t bytes, size_t *done_bytes);
 	/*
-	 * Writes all of it. Allocates nothing, takes no lock. `flags`: TCMU_EXT_IO_DURABLE. An
-	 * error with all bytes done says that the data was written but could not be made durable:
-	 * what was acknowledged before it may be lost too, so the disk treats that as a failed
-	 * flush.
+	 * Reads all of it; where a file ends early, zeroes. Allocates nothing, takes no lock.
+	 * `flags`: TCMU_EXT_IO_NOWAIT.
+	 */
+	int (*read)(void *instance, struct iovec *iov, size_t iov_count, uint64_t offset,
+		    size_t bytes, unsigned int flags, size_t *done_bytes);
+	/*
+	 * Writes all of it. Allocates nothing, takes no lock. `flags`: TCMU_EXT_IO_DURABLE or
+	 * TCMU_EXT_IO_NOWAIT. An error with all bytes done says that the data was written but could
+	 * not be made durable: what was acknowledged before it may be lost too, so the disk treats
+	 * that as a failed flush.
 	 */
 	int (*write)(void *instance, struct iovec *iov, size_t iov_count, uint64_t offset,
 		     size_t bytes, unsigned int flags, size_t *done_bytes);
@@ -167,6 +199,11 @@ struct tcmu_ext_backend_operations {
 	int (*resize)(void *instance, uint64_t size_bytes);
 	/* Copies the counters. May run beside data operations. Optional. */
 	void (*get_counters)(void *instance, struct tcmu_ext_backend_counters *counters);
+	/*
+	 * Says how transfers can be queued, and by being there that data operations may run on
+	 * several threads at once. Optional: every command is then executed by its caller.
+	 */
+	void (*describe_queue)(void *instance, struct tcmu_ext_backend_queue *queue);
 };
 
 /* The built-in backends. */

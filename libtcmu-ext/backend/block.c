@@ -157,4 +157,5 @@ const struct tcmu_ext_backend_operations tcmu_ext_backend_block = {
 	.prefetch = storage_prefetch,
 	.resize = block_resize,
 	.get_counters = storage_get_counters,
+	.describe_queue = storage_describe_queue,
 };

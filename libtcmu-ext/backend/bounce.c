@@ -39,7 +39,7 @@ int bounce_read(struct storage *storage, const struct iovec *iov, size_t iov_cou
 		struct iovec piece = { buffer, minimum((size_t)(end - position), buffer_bytes) };
 		size_t count;
 
-		error = storage_read(storage, &piece, 1, position, piece.iov_len, &count);
+		error = storage_read(storage, &piece, 1, position, piece.iov_len, 0, &count);
 		if (count > skip)
 			*done_bytes +=
 				tcmu_ext_iovec_scatter(iov, iov_count, *done_bytes, buffer + skip,

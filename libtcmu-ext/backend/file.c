@@ -177,4 +177,5 @@ const struct tcmu_ext_backend_operations tcmu_ext_backend_file = {
 	.prefetch = storage_prefetch,
 	.resize = file_resize,
 	.get_counters = storage_get_counters,
+	.describe_queue = storage_describe_queue,
 };

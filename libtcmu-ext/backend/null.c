@@ -42,10 +42,11 @@ static void null_describe(void *instance, struct tcmu_ext_backend_properties *pr
 }
 
 static int null_read(void *instance, struct iovec *iov, size_t iov_count, uint64_t offset,
-		     size_t bytes, size_t *done_bytes)
+		     size_t bytes, unsigned int flags, size_t *done_bytes)
 {
 	(void)instance;
 	(void)offset;
+	(void)flags;
 	*done_bytes = tcmu_ext_iovec_clear(iov, iov_count, 0, bytes);
 	return 0;
 }

@@ -4,9 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
+#include <linux/major.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "backend/object.h"
@@ -24,6 +29,7 @@ int storage_init(struct storage *storage, const struct tcmu_ext_backend_config *
 		.range_alignment_bytes = 1,
 		.lun_block_bytes = config->logical_block_bytes,
 		.lun_bytes = config->size_bytes,
+		.locked = config->lock,
 		.path = strdup(config->path),
 		.name = object_name(config->path),
 		.log = config->log,
@@ -70,4 +76,27 @@ void storage_get_counters(void *instance, struct tcmu_ext_backend_counters *coun
 	counters->blkzeroout = __atomic_load_n(&from->blkzeroout, __ATOMIC_RELAXED);
 	counters->blkdiscard = __atomic_load_n(&from->blkdiscard, __ATOMIC_RELAXED);
 	counters->written = __atomic_load_n(&from->written, __ATOMIC_RELAXED);
+}
+
+/* Whether all of it is in memory: a file system that keeps its files there, or a RAM disk. */
+static bool is_in_memory(const struct storage *storage)
+{
+	struct statfs file_system;
+	struct stat status;
+
+	if (storage->is_device)
+		return !fstat(storage->fd, &status) && major(status.st_rdev) == RAMDISK_MAJOR;
+	return !fstatfs(storage->fd, &file_system) &&
+	       (file_system.f_type == TMPFS_MAGIC || file_system.f_type == RAMFS_MAGIC ||
+		file_system.f_type == HUGETLBFS_MAGIC);
+}
+
+void storage_describe_queue(void *instance, struct tcmu_ext_backend_queue *queue)
+{
+	const struct storage *storage = instance;
+
+	queue->descriptor = storage->fd;
+	queue->never_waits = is_in_memory(storage);
+	queue->direct = storage->direct;
+	queue->exclusive = storage->locked;
 }

@@ -7,6 +7,8 @@
 #ifndef BACKEND_STORAGE_H
 #define BACKEND_STORAGE_H
 
+#include <stdatomic.h>
+
 #include <tcmu-ext/backend.h>
 
 /* The ways to make a range read as zeroes without sending the zeroes; see zero.c. */
@@ -36,10 +38,11 @@ struct storage {
 	uint32_t range_alignment_bytes;
 	uint32_t lun_block_bytes;
 	enum discard_method discard_method;
+	bool locked; /* nobody else opens it while this descriptor exists */
 	/* Learned from the first attempt; true stays true. */
-	bool zero_unsupported[ZERO_METHODS];
-	bool durable_write_unsupported;
-	int lost_write_error; /* -errno: a write failed after it had been reported as done */
+	atomic_bool zero_unsupported[ZERO_METHODS];
+	atomic_bool durable_write_unsupported;
+	atomic_int lost_write_error; /* -errno: a write failed after it had been reported as done */
 	struct tcmu_ext_backend_counters counters;
 	uint64_t lun_bytes; /* changed by resize only */
 	char *path;
@@ -66,7 +69,7 @@ int storage_device_error(const struct storage *storage, int error, uint64_t end)
 
 /* Operations; see tcmu-ext/backend.h. */
 int storage_read(void *instance, struct iovec *iov, size_t iov_count, uint64_t offset, size_t bytes,
-		 size_t *done_bytes);
+		 unsigned int flags, size_t *done_bytes);
 int storage_write(void *instance, struct iovec *iov, size_t iov_count, uint64_t offset,
 		  size_t bytes, unsigned int flags, size_t *done_bytes);
 int storage_flush(void *instance);
@@ -74,5 +77,6 @@ int storage_write_zeroes(void *instance, uint64_t offset, uint64_t bytes, unsign
 int storage_discard(void *instance, uint64_t offset, uint64_t bytes);
 int storage_prefetch(void *instance, uint64_t offset, uint64_t bytes);
 void storage_get_counters(void *instance, struct tcmu_ext_backend_counters *counters);
+void storage_describe_queue(void *instance, struct tcmu_ext_backend_queue *queue);
 
 #endif

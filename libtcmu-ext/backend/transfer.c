@@ -69,13 +69,32 @@ static int read_beyond_end(const struct storage *storage, const struct iovec *io
 	return 0;
 }
 
+/*
+ * What one call that may not wait came to. Anything but all of it, the end of the file and errors
+ * included, is left to the same transfer without that condition.
+ */
+static int outcome_without_waiting(ssize_t count, size_t bytes, size_t *done_bytes)
+{
+	if (count < 0 && errno == EOPNOTSUPP)
+		return -EOPNOTSUPP;
+	if (count < 0 || (size_t)count < bytes)
+		return -EAGAIN;
+	*done_bytes = bytes;
+	return 0;
+}
+
 int storage_read(void *instance, struct iovec *iov, size_t iov_count, uint64_t offset, size_t bytes,
-		 size_t *done_bytes)
+		 unsigned int flags, size_t *done_bytes)
 {
 	struct storage *storage = instance;
 	int error;
 
 	*done_bytes = 0;
+	if (flags & TCMU_EXT_IO_NOWAIT)
+		return outcome_without_waiting(preadv2(storage->fd, iov,
+						       entries_per_call(iov_count), (off_t)offset,
+						       RWF_NOWAIT),
+					       bytes, done_bytes);
 	if (storage->direct && !is_aligned(storage, iov, iov_count))
 		return bounce_read(storage, iov, iov_count, offset, bytes, done_bytes);
 	while (*done_bytes < bytes) {
@@ -152,6 +171,12 @@ int storage_write(void *instance, struct iovec *iov, size_t iov_count, uint64_t 
 	bool durable = flags & TCMU_EXT_IO_DURABLE;
 	int error;
 
+	*done_bytes = 0;
+	if (flags & TCMU_EXT_IO_NOWAIT)
+		return outcome_without_waiting(pwritev2(storage->fd, iov,
+							entries_per_call(iov_count), (off_t)offset,
+							RWF_NOWAIT),
+					       bytes, done_bytes);
 	if (durable)
 		error = write_durably(storage, iov, iov_count, offset, bytes, done_bytes);
 	else

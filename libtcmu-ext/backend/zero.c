@@ -21,8 +21,7 @@ static const unsigned char zero_page[ZERO_PAGE_BYTES]
 
 static void count_one(uint64_t *counter)
 {
-	/* One thread counts, another may read. */
-	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
 }
 
 static int punch_hole(const struct storage *storage, uint64_t offset, uint64_t bytes)

@@ -20,7 +20,7 @@ enum tcmu_ext_status read_range(struct tcmu_ext_disk *disk, struct tcmu_ext_comm
 	int error;
 
 	error = backend->operations.read(backend->instance, command->iov, command->iov_count,
-					 range.lba << disk->block_shift, bytes, &done_bytes);
+					 range.lba << disk->block_shift, bytes, 0, &done_bytes);
 	if (__builtin_expect(error, 0))
 		return read_failure(disk, command, error,
 				    range.lba + (done_bytes >> disk->block_shift));

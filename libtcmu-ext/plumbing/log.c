@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -38,26 +40,37 @@ char *format_text(const char *format, ...)
 	return text;
 }
 
+/* Of several threads that come when it is time again, one wins. */
+static bool is_turn_to_log(struct log_limiter *limiter)
+{
+	int64_t next_seconds = atomic_load(&limiter->next_seconds);
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (next_seconds && now.tv_sec < next_seconds)
+		return false;
+	return atomic_compare_exchange_strong(&limiter->next_seconds, &next_seconds,
+					      (int64_t)now.tv_sec + REPEAT_SECONDS);
+}
+
 void log_limited(struct log_limiter *limiter, const struct tcmu_ext_log *log,
 		 enum tcmu_ext_log_level level, const char *format, ...)
 {
 	char message[MESSAGE_MAXIMUM_BYTES];
-	struct timespec now;
+	uint64_t suppressed;
 	va_list arguments;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (limiter->next_seconds && now.tv_sec < limiter->next_seconds) {
-		limiter->suppressed++;
+	if (!is_turn_to_log(limiter)) {
+		atomic_fetch_add(&limiter->suppressed, 1);
 		return;
 	}
 	va_start(arguments, format);
 	vsnprintf(message, sizeof(message), format, arguments);
 	va_end(arguments);
-	if (limiter->suppressed)
+	suppressed = atomic_exchange(&limiter->suppressed, 0);
+	if (suppressed)
 		log_message(log, level, "%s (and %" PRIu64 " more like it since the last message)",
-			    message, limiter->suppressed);
+			    message, suppressed);
 	else
 		log_message(log, level, "%s", message);
-	limiter->suppressed = 0;
-	limiter->next_seconds = now.tv_sec + REPEAT_SECONDS;
 }

@@ -17,11 +17,11 @@ char *format_text(const char *format, ...) __attribute__((format(printf, 1, 2)))
 
 /*
  * One kind of failure of one device. The first is logged; later ones at most once in a minute, with
- * the number left out in between. Zero-initialise. One thread at a time.
+ * the number left out in between. Zero-initialise. Any thread may use it.
  */
 struct log_limiter {
-	uint64_t suppressed;
-	int64_t next_seconds; /* CLOCK_MONOTONIC; 0: nothing logged yet */
+	_Atomic uint64_t suppressed;
+	_Atomic int64_t next_seconds; /* CLOCK_MONOTONIC; 0: nothing logged yet */
 };
 
 void log_limited(struct log_limiter *limiter, const struct tcmu_ext_log *log,

@@ -134,14 +134,15 @@ static void spoil_array(struct iovec *iov, size_t iov_count)
 }
 
 static int memory_read(void *instance, struct iovec *iov, size_t iov_count, uint64_t offset,
-		       size_t bytes, size_t *done_bytes)
+		       size_t bytes, unsigned int flags, size_t *done_bytes)
 {
 	struct memory_backend *memory = instance;
-	int error = begin(memory, MEMORY_READ, offset, bytes, 0, done_bytes);
+	int error = begin(memory, MEMORY_READ, offset, bytes, flags, done_bytes);
 	struct window window;
 
 	check_range(memory, offset, bytes);
 	check_array(iov, iov_count, bytes);
+	check(!flags, "flags %x of a read", flags);
 	if (!error)
 		*done_bytes = bytes;
 	window = window_of(memory, offset, *done_bytes);
