@@ -198,7 +198,7 @@ int backend_read(struct fixture *fixture, void *memory, uint64_t offset, size_t 
 {
 	struct iovec iov = { memory, bytes };
 
-	return fixture->backend->operations.read(instance(fixture), &iov, 1, offset, bytes,
+	return fixture->backend->operations.read(instance(fixture), &iov, 1, offset, bytes, 0,
 						 done_bytes);
 }
 

@@ -44,12 +44,13 @@ static void stub_describe(void *instance, struct tcmu_ext_backend_properties *pr
 }
 
 static int stub_transfer(void *instance, struct iovec *iov, size_t iov_count, uint64_t offset,
-			 size_t bytes, size_t *done_bytes)
+			 size_t bytes, unsigned int flags, size_t *done_bytes)
 {
 	(void)instance;
 	(void)iov;
 	(void)iov_count;
 	(void)offset;
+	(void)flags;
 	*done_bytes = bytes;
 	return 0;
 }
@@ -57,8 +58,7 @@ static int stub_transfer(void *instance, struct iovec *iov, size_t iov_count, ui
 static int stub_write(void *instance, struct iovec *iov, size_t iov_count, uint64_t offset,
 		      size_t bytes, unsigned int flags, size_t *done_bytes)
 {
-	(void)flags;
-	return stub_transfer(instance, iov, iov_count, offset, bytes, done_bytes);
+	return stub_transfer(instance, iov, iov_count, offset, bytes, flags, done_bytes);
 }
 
 static int stub_flush(void *instance)
@@ -404,7 +404,7 @@ static void test_null_reads_zeroes_and_forgets_writes(void **state)
 	shim_forget_records();
 	assert_int_equal(fixture->backend->operations.read(fixture->backend->instance, split.iov,
 							   split.iov_count, 12345, split.bytes,
-							   &done),
+							   0, &done),
 			 0);
 	assert_int_equal(done, split.bytes);
 	assert_int_equal(shim_count_all(), 0);

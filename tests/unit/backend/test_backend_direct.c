@@ -57,7 +57,7 @@ static int read_split(struct fixture *fixture, struct iovec_split *split, uint64
 {
 	iovec_split_rewind(split);
 	return fixture->backend->operations.read(fixture->backend->instance, split->iov,
-						 split->iov_count, offset, split->bytes,
+						 split->iov_count, offset, split->bytes, 0,
 						 done_bytes);
 }
 
@@ -190,7 +190,7 @@ static void test_an_unaligned_length_is_enough_to_bounce(void **state)
 
 	open_under(fixture, &rules[0]);
 	assert_int_equal(fixture->backend->operations.read(fixture->backend->instance, iov, 2,
-							   PART_OFFSET, 1024, &done),
+							   PART_OFFSET, 1024, 0, &done),
 			 0);
 	assert_int_equal(shim_count(SHIM_ALLOCATE_MEMORY), 1);
 	fixture_check_bytes(memory, PART_OFFSET, 700);

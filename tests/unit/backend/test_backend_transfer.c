@@ -36,7 +36,7 @@ static int read_split(struct fixture *fixture, struct iovec_split *split, uint64
 {
 	iovec_split_rewind(split);
 	return fixture->backend->operations.read(fixture->backend->instance, split->iov,
-						 split->iov_count, offset, split->bytes,
+						 split->iov_count, offset, split->bytes, 0,
 						 done_bytes);
 }
 
