@@ -220,7 +220,7 @@ void tcmu_ext_disk_get_counters(const struct tcmu_ext_disk *disk,
 				struct tcmu_ext_disk_counters *counters, size_t counters_bytes)
 {
 	const uint64_t *from = (const uint64_t *)&disk->counters;
-	struct tcmu_ext_disk_counters copy;
+	struct tcmu_ext_disk_counters copy = { 0 };
 	uint64_t *to = (uint64_t *)&copy;
 
 	for (size_t i = 0; i < sizeof(copy) / sizeof(*to); i++)
@@ -251,7 +251,7 @@ enum tcmu_ext_status tcmu_ext_disk_read(struct tcmu_ext_disk *disk,
 					struct tcmu_ext_command *command, uint64_t offset,
 					size_t bytes)
 {
-	struct range range;
+	struct range range = { 0, 0 };
 	enum tcmu_ext_status status;
 
 	tcmu_ext_iovec_clear(command->iov, command->iov_count, bytes, SIZE_MAX);
@@ -265,7 +265,7 @@ enum tcmu_ext_status tcmu_ext_disk_write(struct tcmu_ext_disk *disk,
 					 struct tcmu_ext_command *command, uint64_t offset,
 					 size_t bytes)
 {
-	struct range range;
+	struct range range = { 0, 0 };
 	enum tcmu_ext_status status = byte_range(disk, command, offset, bytes, &range);
 
 	if (status != TCMU_EXT_STATUS_GOOD)

@@ -150,7 +150,7 @@ static enum tcmu_ext_status apply_pages(struct tcmu_ext_disk *disk,
 enum tcmu_ext_status execute_mode_select(struct tcmu_ext_disk *disk,
 					 struct tcmu_ext_command *command)
 {
-	struct parameter_list list;
+	struct parameter_list list = { .bytes = 0 };
 	enum tcmu_ext_status status;
 
 	if (!(command->cdb[1] & PF))

@@ -20,7 +20,7 @@ _Static_assert(HEADER_BYTES + MAXIMUM_UNMAP_DESCRIPTORS * DESCRIPTOR_BYTES <= SC
 
 static struct range descriptor(const struct tcmu_ext_disk *disk, unsigned int number)
 {
-	const uint8_t *bytes = disk->scratch + HEADER_BYTES + number * DESCRIPTOR_BYTES;
+	const uint8_t *bytes = disk->scratch + HEADER_BYTES + (size_t)number * DESCRIPTOR_BYTES;
 
 	return (struct range){ .lba = get_be64(bytes), .blocks = get_be32(bytes + 8) };
 }
@@ -63,7 +63,8 @@ static enum tcmu_ext_status check_descriptors(struct tcmu_ext_disk *disk,
 		total_blocks += range.blocks;
 		if (total_blocks > maximum_unmap_blocks(disk))
 			return invalid_field_in_parameter_list(
-				disk, command, HEADER_BYTES + i * DESCRIPTOR_BYTES + 8, -1);
+				disk, command,
+				(unsigned int)(HEADER_BYTES + i * DESCRIPTOR_BYTES + 8), -1);
 	}
 	return TCMU_EXT_STATUS_GOOD;
 }

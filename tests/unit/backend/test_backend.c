@@ -403,8 +403,8 @@ static void test_null_reads_zeroes_and_forgets_writes(void **state)
 	iovec_split_fill(&split, 0xee);
 	shim_forget_records();
 	assert_int_equal(fixture->backend->operations.read(fixture->backend->instance, split.iov,
-							   split.iov_count, 12345, split.bytes,
-							   0, &done),
+							   split.iov_count, 12345, split.bytes, 0,
+							   &done),
 			 0);
 	assert_int_equal(done, split.bytes);
 	assert_int_equal(shim_count_all(), 0);
