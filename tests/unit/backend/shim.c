@@ -175,12 +175,14 @@ static int cut(const struct iovec *iov, int iov_count, size_t bytes, struct iove
 	return count;
 }
 
-ssize_t __real_preadv64(int fd, const struct iovec *iov, int iov_count, off_t offset);
-ssize_t __wrap_preadv64(int fd, const struct iovec *iov, int iov_count, off_t offset);
-ssize_t __wrap_preadv64(int fd, const struct iovec *iov, int iov_count, off_t offset)
+/* The same call, but for the flags. */
+ssize_t __real_preadv64v2(int fd, const struct iovec *iov, int iov_count, off_t offset, int flags);
+ssize_t __wrap_preadv64v2(int fd, const struct iovec *iov, int iov_count, off_t offset, int flags);
+ssize_t __wrap_preadv64v2(int fd, const struct iovec *iov, int iov_count, off_t offset, int flags)
 {
 	size_t bytes = total_bytes(iov, iov_count);
 	long action = enter(SHIM_PREADV, (struct shim_record){
+						 .flags = flags,
 						 .offset = (uint64_t)offset,
 						 .bytes = bytes,
 						 .iov_count = (size_t)iov_count,
@@ -196,8 +198,15 @@ ssize_t __wrap_preadv64(int fd, const struct iovec *iov, int iov_count, off_t of
 		return -1;
 	}
 	if (action == SHIM_PASS)
-		return __real_preadv64(fd, iov, iov_count, offset);
-	return __real_preadv64(fd, part, cut(iov, iov_count, (size_t)action, part), offset);
+		return __real_preadv64v2(fd, iov, iov_count, offset, flags);
+	return __real_preadv64v2(fd, part, cut(iov, iov_count, (size_t)action, part), offset,
+				 flags);
+}
+
+ssize_t __wrap_preadv64(int fd, const struct iovec *iov, int iov_count, off_t offset);
+ssize_t __wrap_preadv64(int fd, const struct iovec *iov, int iov_count, off_t offset)
+{
+	return __wrap_preadv64v2(fd, iov, iov_count, offset, 0);
 }
 
 ssize_t __real_pwritev64v2(int fd, const struct iovec *iov, int iov_count, off_t offset, int flags);

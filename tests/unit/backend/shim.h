@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 enum shim_call {
-	SHIM_PREADV,
+	SHIM_PREADV, /* and preadv2() */
 	SHIM_PWRITEV2,
 	SHIM_PREAD,
 	SHIM_FDATASYNC,
@@ -62,7 +62,7 @@ void shim_reset(void);
 
 /* How a call was made. */
 struct shim_record {
-	int flags; /* of pwritev2(), open(), fallocate() */
+	int flags; /* of preadv2(), pwritev2(), open(), fallocate() */
 	uint64_t offset;
 	size_t bytes;
 	size_t iov_count;

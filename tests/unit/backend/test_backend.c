@@ -47,18 +47,12 @@ static int stub_transfer(void *instance, struct iovec *iov, size_t iov_count, ui
 			 size_t bytes, unsigned int flags, size_t *done_bytes)
 {
 	(void)instance;
+	(void)flags;
 	(void)iov;
 	(void)iov_count;
 	(void)offset;
-	(void)flags;
 	*done_bytes = bytes;
 	return 0;
-}
-
-static int stub_write(void *instance, struct iovec *iov, size_t iov_count, uint64_t offset,
-		      size_t bytes, unsigned int flags, size_t *done_bytes)
-{
-	return stub_transfer(instance, iov, iov_count, offset, bytes, flags, done_bytes);
 }
 
 static int stub_flush(void *instance)
@@ -89,7 +83,7 @@ static const struct tcmu_ext_backend_operations stub = {
 	.close = stub_close,
 	.describe = stub_describe,
 	.read = stub_transfer,
-	.write = stub_write,
+	.write = stub_transfer,
 	.flush = stub_flush,
 };
 

@@ -3,11 +3,14 @@
 #include "fixture.h"
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "../iovec_split.h"
+#include "backend/storage.h"
 
 enum {
 	FILE_BYTES = 64 * 1024,
@@ -386,6 +389,86 @@ static void test_a_read_only_file_refuses_writes(void **state)
 	fixture_check_file(fixture->path, 0, FILE_BYTES);
 }
 
+static int transfer_at_once(struct fixture *fixture, bool write, struct iovec_split *split,
+			    uint64_t offset, size_t *done)
+{
+	const struct tcmu_ext_backend_operations *operations = &fixture->backend->operations;
+
+	iovec_split_rewind(split);
+	*done = 1;
+	return (write ? operations->write
+		      : operations->read)(fixture->backend->instance, split->iov, split->iov_count,
+					  offset, split->bytes, TCMU_EXT_IO_NOWAIT, done);
+}
+
+static void test_a_transfer_that_must_not_wait(void **state)
+{
+	struct fixture *fixture = *state;
+	struct iovec_split split;
+	size_t done;
+
+	iovec_split_make(&split, PART_BYTES, uneven);
+	for (int write = 0; write < 2; write++) {
+		enum shim_call call = write ? SHIM_PWRITEV2 : SHIM_PREADV;
+		int result;
+
+		/* Whether the page cache has it is its own affair; what it has is right. */
+		fill_split(&split, PART_OFFSET);
+		shim_forget_records();
+		result = transfer_at_once(fixture, write, &split, PART_OFFSET, &done);
+		assert_true(result == 0 || result == -EAGAIN || result == -EOPNOTSUPP);
+		assert_int_equal(done, result ? 0 : PART_BYTES);
+		assert_int_equal(shim_count_all(), 1);
+		assert_int_equal(shim_record(call, 0)->flags, RWF_NOWAIT);
+		if (!result && !write)
+			check_split(&split, PART_OFFSET, PART_BYTES);
+
+		/* Anything but all of it is left to the transfer that may wait. */
+		shim_script(call, -EAGAIN, -EINTR, -EIO, -EINVAL, SHIM_NOTHING);
+		for (int i = 0; i < 5; i++) {
+			assert_int_equal(
+				transfer_at_once(fixture, write, &split, PART_OFFSET, &done),
+				-EAGAIN);
+			assert_int_equal(done, 0);
+		}
+		shim_script(call, -EOPNOTSUPP);
+		assert_int_equal(transfer_at_once(fixture, write, &split, PART_OFFSET, &done),
+				 -EOPNOTSUPP);
+		assert_int_equal(done, 0);
+		/* The last part of a call that is cut short is not asked for; the entries stay. */
+		shim_script(call, 700);
+		result = transfer_at_once(fixture, write, &split, PART_OFFSET, &done);
+		assert_true(result == -EAGAIN || result == -EOPNOTSUPP);
+		assert_int_equal(split.iov[0].iov_len, 1);
+		assert_int_equal(split.iov[1].iov_len, 4095);
+	}
+	assert_int_equal(backend_flush(fixture), 0);
+	fixture_check_file(fixture->path, 0, FILE_BYTES);
+	iovec_split_free(&split);
+}
+
+static void test_how_transfers_are_queued(void **state)
+{
+	struct fixture *fixture = *state;
+	struct tcmu_ext_backend_queue queue;
+	struct statfs file_system;
+	int failed = statfs(fixture->path, &file_system);
+
+	assert_int_equal(failed, 0);
+	for (int lock = 0; lock < 2; lock++) {
+		fixture->config.lock = lock;
+		fixture_open(fixture, &tcmu_ext_backend_file, FILE_BYTES);
+		queue = (struct tcmu_ext_backend_queue){ .struct_bytes = sizeof(queue) };
+		fixture->backend->operations.describe_queue(fixture->backend->instance, &queue);
+		assert_int_equal(queue.struct_bytes, sizeof(queue));
+		assert_int_equal(queue.descriptor,
+				 ((struct storage *)fixture->backend->instance)->fd);
+		assert_int_equal(queue.never_waits, file_system.f_type == TMPFS_MAGIC);
+		assert_false(queue.direct);
+		assert_int_equal(queue.exclusive, lock);
+	}
+}
+
 static void test_prefetch(void **state)
 {
 	struct fixture *fixture = *state;
@@ -426,6 +509,8 @@ int main(void)
 		TEST(test_a_failed_flush_is_not_forgotten),
 		TEST(test_an_error_met_by_a_durable_write_fails_later_flushes),
 		TEST(test_a_read_only_file_refuses_writes),
+		TEST(test_a_transfer_that_must_not_wait),
+		TEST(test_how_transfers_are_queued),
 		TEST(test_prefetch),
 	};
 
