@@ -16,17 +16,18 @@ static int entries_per_call(size_t iov_count)
 }
 
 /* Whether O_DIRECT can use the buffers as they are. */
-static bool is_aligned(const struct storage *storage, const struct iovec *iov, size_t iov_count)
+static bool is_aligned(const struct storage *storage, const struct iovec *iov, size_t iov_count,
+		       uint64_t offset)
 {
 	uintptr_t addresses = 0;
-	size_t lengths = 0;
+	uint64_t transfers = offset;
 
 	for (size_t i = 0; i < iov_count; i++) {
 		addresses |= (uintptr_t)iov[i].iov_base;
-		lengths |= iov[i].iov_len;
+		transfers |= iov[i].iov_len;
 	}
 	return !(addresses & (storage->memory_alignment_bytes - 1)) &&
-	       !(lengths & (storage->transfer_alignment_bytes - 1));
+	       !(transfers & (storage->transfer_alignment_bytes - 1));
 }
 
 static bool file_ends_before(const struct storage *storage, uint64_t offset)
@@ -95,7 +96,7 @@ int storage_read(void *instance, struct iovec *iov, size_t iov_count, uint64_t o
 						       entries_per_call(iov_count), (off_t)offset,
 						       RWF_NOWAIT),
 					       bytes, done_bytes);
-	if (storage->direct && !is_aligned(storage, iov, iov_count))
+	if (storage->direct && !is_aligned(storage, iov, iov_count, offset))
 		return bounce_read(storage, iov, iov_count, offset, bytes, done_bytes);
 	while (*done_bytes < bytes) {
 		ssize_t count = read_once(storage, iov, iov_count, offset + *done_bytes);
@@ -143,7 +144,7 @@ int transfer_write(const struct storage *storage, struct iovec *iov, size_t iov_
 static int write_all(const struct storage *storage, struct iovec *iov, size_t iov_count,
 		     uint64_t offset, size_t bytes, int call_flags, size_t *done_bytes)
 {
-	if (storage->direct && !is_aligned(storage, iov, iov_count))
+	if (storage->direct && !is_aligned(storage, iov, iov_count, offset))
 		return bounce_write(storage, iov, iov_count, offset, bytes, call_flags, done_bytes);
 	return transfer_write(storage, iov, iov_count, offset, bytes, call_flags, done_bytes);
 }

@@ -36,6 +36,7 @@ static struct shim_record records[SHIM_CALLS][RECORDS_MAXIMUM];
 static size_t record_counts[SHIM_CALLS];
 struct shim_direct shim_direct;
 struct shim_device shim_device;
+blksize_t shim_file_block_bytes;
 
 void shim_reset(void)
 {
@@ -45,6 +46,7 @@ void shim_reset(void)
 	shim_forget_records();
 	shim_direct = (struct shim_direct){ 0 };
 	shim_device = (struct shim_device){ 0 };
+	shim_file_block_bytes = 0;
 }
 
 void shim_forget_records(void)
@@ -116,6 +118,11 @@ static bool is_settled(long action, int *result)
 	if (action < 0)
 		errno = (int)-action;
 	return true;
+}
+
+static unsigned int device_major(void)
+{
+	return shim_device.major ? shim_device.major : DEVICE_MAJOR;
 }
 
 static bool is_device(const struct stat *status)
@@ -422,7 +429,7 @@ static const char *redirect(const char *path, char *buffer, size_t buffer_bytes)
 {
 	char prefix[64];
 
-	snprintf(prefix, sizeof(prefix), "/sys/dev/block/%d:%d/", DEVICE_MAJOR, DEVICE_MINOR);
+	snprintf(prefix, sizeof(prefix), "/sys/dev/block/%u:%d/", device_major(), DEVICE_MINOR);
 	if (!shim_device.sysfs || strncmp(path, prefix, strlen(prefix)))
 		return path;
 	snprintf(buffer, buffer_bytes, "%s/%s", shim_device.sysfs, path + strlen(prefix));
@@ -494,11 +501,13 @@ int __wrap_fcntl64(int fd, int command, ...)
 	return __real_fcntl64(fd, command, flags & ~O_DIRECT);
 }
 
-static int pass_for_device(int result, struct stat *status)
+static int disguise(int result, struct stat *status)
 {
+	if (!result && shim_file_block_bytes)
+		status->st_blksize = shim_file_block_bytes;
 	if (!result && is_device(status)) {
 		status->st_mode = S_IFBLK | 0600;
-		status->st_rdev = makedev(DEVICE_MAJOR, DEVICE_MINOR);
+		status->st_rdev = makedev(device_major(), DEVICE_MINOR);
 		status->st_size = 0;
 	}
 	return result;
@@ -511,7 +520,7 @@ int __wrap_fstat64(int fd, struct stat *status)
 
 	if (is_settled(enter(SHIM_FSTAT, (struct shim_record){ 0 }), &result))
 		return result;
-	return pass_for_device(__real_fstat64(fd, status), status);
+	return disguise(__real_fstat64(fd, status), status);
 }
 
 int __real_stat64(const char *path, struct stat *status);
@@ -522,7 +531,7 @@ int __wrap_stat64(const char *path, struct stat *status)
 
 	if (is_settled(enter(SHIM_STAT, (struct shim_record){ 0 }), &result))
 		return result;
-	return pass_for_device(__real_stat64(path, status), status);
+	return disguise(__real_stat64(path, status), status);
 }
 
 int __real_statx(int fd, const char *path, int flags, unsigned int mask, struct statx *status);

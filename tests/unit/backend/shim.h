@@ -82,9 +82,13 @@ struct shim_direct {
 };
 extern struct shim_direct shim_direct;
 
+/* What fstat() says of the block size of files; 0: what the file system says. */
+extern blksize_t shim_file_block_bytes;
+
 /* A regular file that passes for a block device. */
 struct shim_device {
-	ino_t inode; /* 0: none */
+	ino_t inode;        /* 0: none */
+	unsigned int major; /* 0: one for local use */
 	uint64_t bytes;
 	int logical_block_bytes;
 	unsigned int physical_block_bytes;

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/major.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -394,6 +395,26 @@ static void test_a_transfer_is_one_call(void **state)
 	fixture_check_file(fixture->path, 0, DEVICE_BYTES);
 }
 
+static void test_how_transfers_are_queued(void **state)
+{
+	struct fixture *fixture = *state;
+	struct tcmu_ext_backend_queue queue = { .struct_bytes = sizeof(queue) };
+
+	fixture->config.cache = TCMU_EXT_CACHE_NONE;
+	shim_direct = (struct shim_direct){ 512, 512, .untold = true };
+	open_device(fixture);
+	fixture->backend->operations.describe_queue(fixture->backend->instance, &queue);
+	assert_true(queue.direct);
+	assert_true(queue.exclusive);
+	assert_false(queue.never_waits);
+	fixture->config.cache = TCMU_EXT_CACHE_WRITEBACK;
+	shim_device.major = RAMDISK_MAJOR;
+	open_device(fixture);
+	fixture->backend->operations.describe_queue(fixture->backend->instance, &queue);
+	assert_false(queue.direct);
+	assert_true(queue.never_waits);
+}
+
 /* -- zeroes and discards ----------------------------------------------------------------------- */
 
 static void test_ways_to_zero(void **state)
@@ -583,6 +604,7 @@ int main(void)
 		TEST(test_a_device_that_is_gone),
 		TEST(test_other_errors_are_the_device_s_own),
 		TEST(test_a_transfer_is_one_call),
+		TEST(test_how_transfers_are_queued),
 		TEST(test_ways_to_zero),
 		TEST(test_pages_that_are_in_use),
 		TEST(test_blocks_in_part_are_written),

@@ -252,17 +252,17 @@ static void test_errors_say_how_far_bouncing_went(void **state)
 static void test_a_range_that_is_not_aligned_can_be_read(void **state)
 {
 	struct fixture *fixture = *state;
-	char memory[10000];
 	size_t done;
+	char *memory = malloc(LARGE_BYTES);
 
 	open_under(fixture, &rules[1]);
-	assert_int_equal(backend_read(fixture, memory, PART_OFFSET + 77, sizeof(memory), &done), 0);
-	assert_int_equal(done, sizeof(memory));
-	fixture_check_bytes(memory, PART_OFFSET + 77, sizeof(memory));
+	assert_int_equal(backend_read(fixture, memory, PART_OFFSET + 77, LARGE_BYTES, &done), 0);
+	assert_int_equal(done, LARGE_BYTES);
+	fixture_check_bytes(memory, PART_OFFSET + 77, LARGE_BYTES);
 	shim_script(SHIM_PREADV, 512, -EIO);
-	assert_int_equal(backend_read(fixture, memory, PART_OFFSET + 77, sizeof(memory), &done),
-			 -EIO);
+	assert_int_equal(backend_read(fixture, memory, PART_OFFSET + 77, LARGE_BYTES, &done), -EIO);
 	assert_int_equal(done, 512 - 77);
+	free(memory);
 }
 
 static void test_a_file_that_ends_within_a_block(void **state)

@@ -189,6 +189,38 @@ static void test_properties(void **state)
 	assert_false(properties->rotational);
 }
 
+struct block_size {
+	blksize_t told;
+	uint32_t physical_block_bytes;
+	uint32_t granularity_bytes;
+	uint32_t optimal_transfer_bytes;
+};
+
+static const struct block_size block_sizes[] = {
+	{ 512, 512, 512, 0 },          { 1024, 1024, 1024, 0 }, { 4096, 4096, 4096, 0 },
+	{ 65536, 4096, 65536, 65536 }, { 256, 4096, 4096, 0 }, /* of no use */
+	{ 3000, 4096, 4096, 0 },
+};
+
+static void test_the_block_size_of_the_file_system(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct tcmu_ext_backend_properties *properties;
+
+	fixture_make_file(fixture->path, LUN_BYTES);
+	for (size_t i = 0; i < ARRAY_COUNT(block_sizes); i++) {
+		shim_file_block_bytes = block_sizes[i].told;
+		fixture_open(fixture, &tcmu_ext_backend_file, LUN_BYTES);
+		properties = tcmu_ext_backend_properties(fixture->backend);
+		assert_int_equal(properties->physical_block_bytes,
+				 block_sizes[i].physical_block_bytes);
+		assert_int_equal(properties->discard_granularity_bytes,
+				 block_sizes[i].granularity_bytes);
+		assert_int_equal(properties->optimal_transfer_bytes,
+				 block_sizes[i].optimal_transfer_bytes);
+	}
+}
+
 struct opening_error {
 	int error;
 	const char *text;
@@ -447,6 +479,7 @@ int main(void)
 		TEST(test_the_flags_it_is_opened_with),
 		TEST(test_the_size_there_must_be),
 		TEST(test_properties),
+		TEST(test_the_block_size_of_the_file_system),
 		TEST(test_opening_errors),
 		TEST(test_one_writer_or_any_readers),
 		TEST(test_a_process_that_has_locked_it_is_named),
