@@ -175,11 +175,14 @@ static void report_close(struct tcmu_device *dev, const struct adapter_lun *lun)
 		" writes (%" PRIu64 " bytes), %" PRIu64 " flushes, %" PRIu64 " errors",
 		lun->path, disk.commands, disk.read_commands, disk.read_bytes, disk.write_commands,
 		disk.write_bytes, disk.flush_commands, disk.check_conditions);
-	adapter_message(dev, TCMU_EXT_LOG_INFO,
-			"zeroed or freed by punch hole %" PRIu64 ", zero range %" PRIu64
-			", BLKZEROOUT %" PRIu64 ", BLKDISCARD %" PRIu64 ", writing %" PRIu64,
-			backend.punch_hole, backend.zero_range, backend.blkzeroout,
-			backend.blkdiscard, backend.written);
+	if (backend.punch_hole | backend.zero_range | backend.blkzeroout | backend.blkdiscard |
+	    backend.written)
+		adapter_message(dev, TCMU_EXT_LOG_INFO,
+				"ranges zeroed or freed by punching holes %" PRIu64
+				", zero range %" PRIu64 ", BLKZEROOUT %" PRIu64
+				", BLKDISCARD %" PRIu64 ", writing %" PRIu64,
+				backend.punch_hole, backend.zero_range, backend.blkzeroout,
+				backend.blkdiscard, backend.written);
 }
 
 static void adapter_close(struct tcmu_device *dev)

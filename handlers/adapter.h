@@ -3,9 +3,10 @@
  * The adapter between tcmu-runner and the library: everything a handler does beyond naming its
  * backend. Each plugin is this adapter and one struct adapter_backstore.
  *
- * Threads: the runner calls open, close, check_config and reconfig on its main thread, and the
- * command callouts of a LUN on that LUN's ring thread. A LUN is opened before its ring thread is
- * made and closed after that thread has ended.
+ * Threads: the runner calls open, check_config and reconfig on its main thread, and the command
+ * callouts of a LUN on that LUN's ring thread. A LUN is opened before its ring thread is made, and
+ * closed by that thread as the last thing it does when it is cancelled, or after it has ended;
+ * reconfig runs beside commands, never beside open or close.
  */
 #ifndef ADAPTER_H
 #define ADAPTER_H
