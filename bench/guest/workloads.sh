@@ -35,7 +35,8 @@ bench_fio() {
 		$(workload_options "$workload") "$@"
 }
 
-# workload_warm_up DEVICE: takes pending unit attentions and lets every page in use appear.
+# workload_warm_up DEVICE: takes pending unit attentions and lets every page in use appear, those
+# of fio itself included.
 workload_warm_up() {
 	wait_until "$1 is ready" scsi_device_ready "$1"
 	bench_fio "$1" randread-32k --number_ios=512 --output=/dev/null
@@ -43,15 +44,16 @@ workload_warm_up() {
 
 # workload_time DEVICE WORKLOAD FILE: measures, and leaves fio's report as FILE.
 workload_time() {
-	bench_fio "$1" "$2" --time_based --runtime="${bench_runtime_ms}ms" \
-		--ramp_time="${bench_ramp_ms}ms" --output-format=json --output="$3" ||
+	let_clock_jump bench_fio "$1" "$2" --time_based --runtime="${bench_runtime_ms}ms" \
+		--ramp_time="${bench_ramp_ms}ms" --output-format=json --output=/run/fio.json ||
 		fail "fio failed: $2 on $1"
+	cp /run/fio.json "$3"
 }
 
 # workload_count DEVICE WORKLOAD FILE: counts over a fixed number of requests of each job.
 workload_count() {
 	counters_start
-	bench_fio "$1" "$2" --number_ios="$bench_counted_requests" --output=/dev/null ||
-		fail "fio failed: $2 on $1"
+	let_clock_jump bench_fio "$1" "$2" --number_ios="$bench_counted_requests" \
+		--output=/dev/null || fail "fio failed: $2 on $1"
 	counters_stop "$1" >"$3"
 }
