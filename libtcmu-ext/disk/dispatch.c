@@ -3,13 +3,28 @@
 #include "disk/command_table.h"
 #include "disk/outcome.h"
 
+/*
+ * The bits of a byte that mean nothing. SCSI-2 had the LUN in byte 1, and an initiator that does
+ * not yet know which standard the disk follows puts it there: Linux does when it probes a target,
+ * and finds no LUN but 0 if its INQUIRY is refused.
+ */
+static inline unsigned int meaningless_bits(const struct command_row *row, const uint8_t *cdb,
+					    unsigned int byte)
+{
+	unsigned int bits = cdb[byte] & (unsigned int)~row->usage[byte];
+
+	if (__builtin_expect(bits != 0, 0) && byte == 1 && row->cdb_bytes == 6)
+		bits &= 0x1f;
+	return bits;
+}
+
 /* Refuses a CDB with a bit set that means nothing in it, NACA included (SPC-4 4.2.5.6). */
 static enum tcmu_ext_status check_fields(const struct tcmu_ext_disk *disk,
 					 const struct command_row *row,
 					 struct tcmu_ext_command *command)
 {
 	for (unsigned int byte = 1; byte < row->cdb_bytes; byte++) {
-		unsigned int fault = command->cdb[byte] & (unsigned int)~row->usage[byte];
+		unsigned int fault = meaningless_bits(row, command->cdb, byte);
 
 		if (__builtin_expect(fault != 0, 0))
 			return invalid_field_in_cdb(disk, command, byte, 31 - __builtin_clz(fault));

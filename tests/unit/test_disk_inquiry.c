@@ -237,6 +237,22 @@ static void test_empty_serial_number_is_left_to_the_caller(void **state)
 	disk_fixture_close(&fixture);
 }
 
+/* SCSI-2 (7.2.3): the LUN in bits 7 to 5 of byte 1. Linux probes this way. */
+static void test_lun_in_cdb_is_ignored(void **state)
+{
+	struct disk_fixture fixture;
+	struct cdb cdb = cdb_with(inquiry(36), 1, 0xe0);
+
+	(void)state;
+	disk_fixture_open(&fixture, &disk_setup_default);
+	expect_good(&fixture, disk_data_in(&fixture, cdb, 36, disk_cuts[0]));
+	cdb = cdb_with(cdb_make(TCMU_EXT_TEST_UNIT_READY), 1, 0x20);
+	expect_good(&fixture, disk_command(&fixture, cdb));
+	cdb = cdb_with(cdb_make(TCMU_EXT_TEST_UNIT_READY), 1, 0x30);
+	expect_invalid_field(&fixture, disk_command(&fixture, cdb), 1, 4);
+	disk_fixture_close(&fixture);
+}
+
 static void test_bad_fields_are_refused(void **state)
 {
 	struct disk_fixture fixture;
@@ -395,6 +411,7 @@ int main(void)
 		cmocka_unit_test(test_buffer_smaller_than_allocation_length),
 		cmocka_unit_test(test_listed_pages_are_those_there_are),
 		cmocka_unit_test(test_empty_serial_number_is_left_to_the_caller),
+		cmocka_unit_test(test_lun_in_cdb_is_ignored),
 		cmocka_unit_test(test_bad_fields_are_refused),
 		cmocka_unit_test(test_block_limits),
 		cmocka_unit_test(test_block_limits_default_transfer_is_a_mebibyte),
