@@ -2,6 +2,7 @@
 #include "disk/lba_status.h"
 
 #include "disk/outcome.h"
+#include "disk/provisioning.h"
 #include "disk/range.h"
 #include "plumbing/byte_order.h"
 
@@ -25,7 +26,8 @@ static int status_at(const struct tcmu_ext_disk *disk, uint64_t lba, uint32_t *b
 		rest = UINT32_MAX;
 	*blocks = (uint32_t)rest;
 	*allocation = TCMU_EXT_MAPPED;
-	if (!backend->operations.allocation)
+	/* SBC-3 4.7.2: a fully provisioned logical unit has nothing but mapped blocks. */
+	if (!backend->operations.allocation || !provisioning_can_unmap(disk))
 		return 0;
 	error = backend->operations.allocation(backend->instance, lba << disk->block_shift,
 					       rest << disk->block_shift, &run_bytes, allocation);

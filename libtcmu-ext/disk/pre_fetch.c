@@ -18,7 +18,7 @@ enum tcmu_ext_status execute_pre_fetch(struct tcmu_ext_disk *disk, struct tcmu_e
 		range.blocks = rest > UINT32_MAX ? UINT32_MAX : (uint32_t)rest;
 	}
 	/* A hint: when it cannot be followed, the read that comes later will tell why. */
-	if (backend->operations.prefetch)
+	if (range.blocks && backend->operations.prefetch)
 		backend->operations.prefetch(backend->instance, range.lba << disk->block_shift,
 					     (uint64_t)range.blocks << disk->block_shift);
 	return TCMU_EXT_STATUS_GOOD;
