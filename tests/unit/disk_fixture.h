@@ -38,6 +38,7 @@ struct disk_fixture {
 	struct tcmu_ext_disk *disk;
 	uint64_t blocks;
 	uint32_t block_bytes;
+	uint8_t *pattern; /* of disk_fixture_fill_medium() */
 	/* Of the last command: */
 	uint8_t *data; /* what is in the data-in buffer; the fixture's */
 	size_t data_bytes;

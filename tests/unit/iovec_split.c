@@ -6,9 +6,10 @@
 
 #include "test_failure.h"
 
-static const uint8_t guard_byte = 0xa7;
+enum { GUARD_BYTE = 0xa7 };
 
-static size_t segment_lengths(const size_t *wanted, size_t bytes, size_t *lengths)
+/* Cuts `bytes` bytes; `segments` may be NULL to count only. Returns the number of segments. */
+static size_t cut(const size_t *wanted, size_t bytes, struct iovec *segments)
 {
 	size_t count = 0, next = 0;
 
@@ -19,10 +20,11 @@ static size_t segment_lengths(const size_t *wanted, size_t bytes, size_t *length
 			next = 0;
 			continue;
 		}
-		check(count < SPLIT_MAXIMUM_SEGMENTS, "%zu segments", count);
 		if (length > bytes)
 			length = bytes;
-		lengths[count++] = length;
+		if (segments)
+			segments[count].iov_len = length;
+		count++;
 		bytes -= length;
 	}
 	return count;
@@ -30,40 +32,44 @@ static size_t segment_lengths(const size_t *wanted, size_t bytes, size_t *length
 
 void iovec_split_make(struct iovec_split *split, size_t bytes, const size_t *segment_bytes)
 {
-	size_t *lengths = calloc(SPLIT_MAXIMUM_SEGMENTS, sizeof(*lengths));
-	size_t count = segment_lengths(segment_bytes, bytes, lengths);
+	size_t count = cut(segment_bytes, bytes, NULL);
 	uint8_t *next;
 
 	split->bytes = bytes;
 	split->kept_count = count;
 	split->kept = calloc(count + 1, sizeof(*split->kept));
+	cut(segment_bytes, bytes, split->kept);
 	/* Without spare room: AddressSanitizer sees an access beyond the last entry. */
 	split->array = malloc(count ? count * sizeof(*split->array) : 1);
 	split->arena_bytes = bytes + (count + 1) * SPLIT_GUARD_BYTES;
 	split->arena = malloc(split->arena_bytes);
-	memset(split->arena, guard_byte, split->arena_bytes);
+	memset(split->arena, GUARD_BYTE, split->arena_bytes);
 	next = split->arena + SPLIT_GUARD_BYTES;
 	for (size_t i = 0; i < count; i++) {
-		split->kept[i] = (struct iovec){ .iov_base = next, .iov_len = lengths[i] };
-		next += lengths[i] + SPLIT_GUARD_BYTES;
+		split->kept[i].iov_base = next;
+		next += split->kept[i].iov_len + SPLIT_GUARD_BYTES;
 	}
 	iovec_split_rewind(split);
-	free(lengths);
+}
+
+static void check_guard(const struct iovec_split *split, const uint8_t *guard, size_t segment)
+{
+	static const uint8_t untouched[SPLIT_GUARD_BYTES] = { [0 ... SPLIT_GUARD_BYTES - 1] =
+								      GUARD_BYTE };
+
+	check(!memcmp(guard, untouched, sizeof(untouched)),
+	      "a byte before segment %zu of %zu was changed", segment, split->kept_count);
 }
 
 void iovec_split_check_guards(const struct iovec_split *split)
 {
 	const uint8_t *position = split->arena;
 
-	for (size_t i = 0; i <= split->kept_count; i++) {
-		for (size_t guard = 0; guard < SPLIT_GUARD_BYTES; guard++)
-			check(position[guard] == guard_byte,
-			      "byte %zu behind segment %zd of %zu was changed", guard,
-			      (ssize_t)i - 1, split->kept_count);
-		position += SPLIT_GUARD_BYTES;
-		if (i < split->kept_count)
-			position += split->kept[i].iov_len;
+	for (size_t i = 0; i < split->kept_count; i++) {
+		check_guard(split, position, i);
+		position += SPLIT_GUARD_BYTES + split->kept[i].iov_len;
 	}
+	check_guard(split, position, split->kept_count);
 }
 
 void iovec_split_free(struct iovec_split *split)
