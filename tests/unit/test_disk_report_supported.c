@@ -186,6 +186,9 @@ static void test_bits_not_in_use_are_refused(void **state)
 			for (int bit = 0; bit < 8; bit++) {
 				struct cdb cdb = cdb_make(commands[i].code);
 
+				/* SCSI-2 had the LUN there in a 6-byte CDB: ignored. */
+				if (bytes == 6 && byte == 1 && bit >= 5)
+					continue;
 				if (usage[byte] & 1 << bit ||
 				    (byte == 1 && bit < 5 && commands[i].has_action))
 					continue;
