@@ -3,6 +3,7 @@
 # Reads the guest's kernel log for complaints and for what tasks wait for. Sourced by run-in-guest.
 
 readonly script_start='tcmu-ext: the script starts'
+readonly interrupted_here='NMI received for unknown reason'
 readonly complaint='WARNING:|BUG[: ]|kernel BUG at|blocked for more than|Oops[: ]|general protection|KASAN:|UBSAN:|KCSAN:|soft lockup|hard LOCKUP|detected stall|self-detected stall|Kernel panic|invalid opcode:|segfault at'
 readonly report_end='cut here|end trace|</TASK>'
 # Begins what is only the state of a task, after a complaint or on request.
@@ -14,7 +15,7 @@ log_of_script() {
 	local from=1
 	[[ -e $1 ]] || return 0
 	from=$(grep -anF "$script_start" "$1" | tail -n 1 | cut -d : -f 1) || from=1
-	tail -n "+$from" "$1" | tr -d '\r' | sed '/NMI received for unknown reason/,$d'
+	tail -n "+$from" "$1" | tr -d '\r' | sed "/$interrupted_here/,\$d"
 }
 
 # message_allowed LINE REGEX…
@@ -65,7 +66,11 @@ report_complaints() {
 # tasks that the kernel wrote when it was interrupted.
 report_blocked_tasks() {
 	local blocked
-	blocked=$(tr -d '\r' <"$1/console.log" | sed '1,/NMI received for unknown reason/d' | awk '
+	if ! grep -aqs "$interrupted_here" "$1/console.log"; then
+		vm_say "its kernel did not say what its tasks were doing"
+		return
+	fi
+	blocked=$(tr -d '\r' <"$1/console.log" | sed "1,/$interrupted_here/d" | awk '
 		/ task:/ { show = / state:D / }
 		/ task:/ || /<\/TASK>/ { if (/ task:/ && show) print; if (!/ task:/) show = 0; next }
 		show' | head -n 100)

@@ -6,7 +6,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
 
 wait_until() {
 	local polls
-	for ((polls = 0; polls < 600; polls++)); do
+	for ((polls = 0; polls < 3000; polls++)); do
 		! "$@" || return 0
 		sleep 0.1
 	done

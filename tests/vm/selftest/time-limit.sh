@@ -12,15 +12,15 @@ readonly hang='set -e
 	fsfreeze --freeze /mnt
 	touch /mnt/file &'
 
-expect_status 124 --timeout 30 -- bash -c "$hang wait"
-expect_said "time limit of 30 s reached while running the script"
+# However busy the host is, the script is to have hung before the limit.
+expect_status 0 -- true
+limit=$((20 + 4 * SECONDS))
+expect_status 124 --timeout "$limit" -- bash -c "$hang wait"
+expect_said "time limit of $limit s reached while running the script"
 expect_said "task:touch"
 
 expect_status 99 --instruction-clock -- bash -c "$hang kill \$(cat /run/tcmu-ext/steady-clock.pid); sleep 100"
 expect_said "INFO: task touch"
-
-expect_status 124 --timeout 10 -- sleep 1000
-expect_said "no task is blocked"
 
 expect_status 124 --timeout 1 -- true
 expect_said "reached while booting the kernel"
