@@ -65,61 +65,6 @@ void disk_fixture_close(struct disk_fixture *fixture)
 	free(fixture->pattern);
 }
 
-static void decode_field_pointer(struct sense_seen *seen, const uint8_t *bytes)
-{
-	if (!(bytes[0] & 0x80)) {
-		assert_int_equal(field_get(bytes, 3), 0);
-		return;
-	}
-	assert_int_equal(seen->key, TCMU_EXT_ILLEGAL_REQUEST);
-	seen->field_in = bytes[0] & 0x40 ? TCMU_EXT_FIELD_IN_CDB : TCMU_EXT_FIELD_IN_PARAMETER_LIST;
-	seen->field_bit = bytes[0] & 0x08 ? bytes[0] & 0x07 : -1;
-	seen->field_byte = (uint16_t)field_get(bytes + 1, 2);
-}
-
-static void decode_descriptors(struct sense_seen *seen, const uint8_t *sense)
-{
-	const uint8_t *end = sense + 8 + sense[7];
-
-	assert_true(end <= sense + TCMU_EXT_SENSE_BYTES);
-	for (const uint8_t *descriptor = sense + 8; descriptor < end;
-	     descriptor += 2 + descriptor[1]) {
-		assert_true(descriptor + 2 + descriptor[1] <= end);
-		if (descriptor[0] == 0x00) {
-			assert_int_equal(descriptor[1], 0x0a);
-			assert_int_equal(descriptor[2], 0x80);
-			seen->information_valid = true;
-			seen->information = field_get(descriptor + 4, 8);
-		} else if (descriptor[0] == 0x02) {
-			assert_int_equal(descriptor[1], 0x06);
-			decode_field_pointer(seen, descriptor + 4);
-		}
-	}
-}
-
-/* SPC-4 4.5: current sense data in one of the two formats. */
-static struct sense_seen decode(const uint8_t *sense)
-{
-	struct sense_seen seen = { .field_bit = -1 };
-
-	seen.descriptor_format = (sense[0] & 0x7f) == 0x72;
-	if (seen.descriptor_format) {
-		assert_int_equal(sense[0], 0x72);
-		seen.key = sense[1] & 0x0f;
-		seen.additional_sense = (uint16_t)field_get(sense + 2, 2);
-		decode_descriptors(&seen, sense);
-		return seen;
-	}
-	assert_int_equal(sense[0] & 0x7f, 0x70);
-	assert_true(sense[7] >= 10);
-	seen.key = sense[2] & 0x0f;
-	seen.additional_sense = (uint16_t)field_get(sense + 12, 2);
-	seen.information_valid = sense[0] & 0x80;
-	seen.information = field_get(sense + 3, 4);
-	decode_field_pointer(&seen, sense + 15);
-	return seen;
-}
-
 /* The CDB and the sense data in memory of their exact size. */
 static enum tcmu_ext_status execute(struct disk_fixture *fixture, struct cdb cdb,
 				    struct iovec_split *split)
@@ -144,7 +89,7 @@ static enum tcmu_ext_status execute(struct disk_fixture *fixture, struct cdb cdb
 	free(cdb_bytes);
 	free(sense);
 	if (status == TCMU_EXT_STATUS_CHECK_CONDITION)
-		fixture->seen = decode(fixture->sense);
+		fixture->seen = sense_decode(fixture->sense);
 	if (status != TCMU_EXT_STATUS_NOT_MINE)
 		return status;
 	for (size_t i = 0; i < sizeof(fixture->sense); i++)

@@ -8,6 +8,7 @@
 #include "cdb.h"
 #include "iovec_split.h"
 #include "memory_backend.h"
+#include "sense_decode.h"
 
 struct disk_setup {
 	uint64_t blocks;
@@ -19,18 +20,6 @@ struct disk_setup {
 
 /* 128 blocks of 512 bytes, write cache on, discard in units of a block, zeroes after it. */
 extern const struct disk_setup disk_setup_default;
-
-/* Sense data, decoded. */
-struct sense_seen {
-	bool descriptor_format;
-	uint8_t key;
-	uint16_t additional_sense;
-	bool information_valid;
-	uint64_t information;
-	enum tcmu_ext_field_in field_in;
-	uint16_t field_byte;
-	int field_bit; /* negative: none */
-};
 
 struct disk_fixture {
 	struct memory_backend memory;
