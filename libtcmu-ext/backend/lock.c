@@ -28,7 +28,7 @@ static int report_holder(const struct storage *storage)
 			storage->name, (int)holder.l_pid);
 	else
 		log_message(&storage->log, TCMU_EXT_LOG_ERROR,
-			    "%s is in use: another LUN or program has locked it (\"lsof %s\" shows "
+			    "%s is in use: another LUN or program has locked it (\"lsof '%s'\" shows "
 			    "which); stop using it there, or give this LUN a file of its own",
 			    storage->name, storage->name);
 	return -EBUSY;
@@ -37,15 +37,17 @@ static int report_holder(const struct storage *storage)
 int lock_file(const struct storage *storage)
 {
 	struct flock wanted = whole_file(storage);
+	int error;
 
 	if (!fcntl(storage->fd, F_OFD_SETLK, &wanted))
 		return 0;
-	if (errno == EAGAIN || errno == EACCES)
+	error = -errno;
+	if (error == -EAGAIN || error == -EACCES)
 		return report_holder(storage);
 	log_message(
 		&storage->log, TCMU_EXT_LOG_ERROR,
 		"%s cannot be locked: %m; if its file system has no locks, add ;lock=no and make "
 		"sure that nothing else uses the file",
 		storage->name);
-	return -errno;
+	return error;
 }

@@ -3,6 +3,7 @@
 #include "fixture.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -154,6 +155,8 @@ static void test_full_files_stay_full(void **state)
 	assert_int_equal(fixture_file_bytes(fixture->path), 2 * LUN_BYTES);
 	assert_int_equal(stat(fixture->path, &status), 0);
 	assert_true(status.st_blocks * 512 >= LUN_BYTES);
+	/* Beyond the end: a file that cannot be filled is not half as long again either. */
+	assert_int_equal(shim_record(SHIM_ALLOCATE, 0)->flags, FALLOC_FL_KEEP_SIZE);
 	assert_int_equal(shim_record(SHIM_ALLOCATE, 0)->offset, LUN_BYTES);
 	assert_int_equal(shim_record(SHIM_ALLOCATE, 0)->bytes, LUN_BYTES);
 }
