@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
+# shellcheck shell=bash
+# The path through tcm_loop: initiator and target in one module, no wire between them.
+
+path_target=naa.5001405000000001
+
+path_up() {
+	modprobe -a tcm_loop sd_mod sg
+}
+
+path_export() {
+	targetcli_quietly <<-END
+		/loopback create $path_target
+		/loopback/$path_target/luns create $(backstore_path "$1")
+	END
+	path_find
+}
+
+path_lun() {
+	printf '%s\n' "$guest_loopback/$path_target/tpgt_1/lun/lun_0"
+}
+
+path_find() {
+	wait_for_disk lun_disk "$(path_lun)"
+}

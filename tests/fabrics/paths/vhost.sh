@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
+# shellcheck shell=bash
+# The path through vhost-scsi: what a virtual machine's driver would do, a program of this folder
+# does.
+
+path_target=naa.5001405000000001
+path_nexus=naa.5001405000000002
+
+path_up() {
+	modprobe vhost_scsi
+}
+
+path_export() {
+	targetcli_quietly <<-END
+		/vhost create $path_target
+		/vhost/$path_target/tpg1/luns create $(backstore_path "$1")
+	END
+	path_find
+}
+
+path_lun() {
+	printf '%s/vhost/%s/tpgt_1/lun/lun_0\n' "$path_configfs" "$path_target"
+}
+
+vhost_initiator() {
+	"$TCMU_EXT_BUILD/tests/fabrics/vhost-scsi-initiator" "$@" "$path_target"
+}
+
+path_find() {
+	path_device=
+	wait_until "the LUN can be used; targetcli said: $(<"$guest_state/targetcli")" vhost_lun_is_ready
+}
+
+vhost_lun_is_ready() {
+	vhost_initiator --command "00 00 00 00 00 00" >/dev/null 2>&1
+}
+
+# The program asks for the LUN's size anew each time it starts.
+path_forget() {
+	:
+}
+
+path_command() {
+	local said
+	local -a words=()
+	while (($# > 1)); do
+		words+=("$1" "$2") && shift 2
+	done
+	said=$(vhost_initiator --transfer 1048576 --depth 1 ${words[@]+"${words[@]}"} --command "$1" \
+		2>&1 >"$path_data") || [[ $said == *sense* ]] || fail "vhost-scsi-initiator: $said"
+	case $said in
+	*"status 00"*) path_outcome=good ;;
+	*) path_outcome=${said##*sense } ;;
+	esac
+}
+
+# path_load_start ROUNDS [OPTION…]
+path_load_start() {
+	local rounds=$1
+	shift
+	rm -f "$path_report"*
+	vhost_initiator --queues 2 --depth 16 --region 8388608 --verify --read-percent 50 \
+		--requests $((2048 * 2 * rounds)) "$@" \
+		>"$path_report" 2>"$path_report.output" </dev/null &
+	path_load=$!
+	wait_until "the load writes" path_load_runs
+}
