@@ -14,11 +14,17 @@ enum { MAXIMUM_UNMAP_DESCRIPTORS = 256 };
 
 static inline uint32_t maximum_unmap_blocks(const struct tcmu_ext_disk *disk)
 {
-	return (UINT32_C(1) << 30) >> disk->block_shift;
+	return (UINT32_C(1) << 29) >> disk->block_shift;
 }
 
-/* Also of a VERIFY that transfers no data. */
+/* Where the backing cannot zero a range by itself, all of it is written. */
 static inline uint32_t maximum_write_same_blocks(const struct tcmu_ext_disk *disk)
+{
+	return (UINT32_C(1) << 24) >> disk->block_shift;
+}
+
+/* Of a VERIFY that transfers no data; the standard has no field that would tell the initiator. */
+static inline uint32_t maximum_verify_blocks(const struct tcmu_ext_disk *disk)
 {
 	return (UINT32_C(1) << 28) >> disk->block_shift;
 }

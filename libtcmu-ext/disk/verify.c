@@ -92,7 +92,7 @@ static enum tcmu_ext_status check_verify_range(struct tcmu_ext_disk *disk,
 		return range_check_data_out(disk, command, range);
 	if (!range_is_on_medium(disk, range))
 		return address_out_of_range(disk, command);
-	if (range.blocks > maximum_write_same_blocks(disk))
+	if (range.blocks > maximum_verify_blocks(disk))
 		return invalid_field_in_cdb(disk, command, range_length_byte(command->cdb), -1);
 	if (check == CHECK_ONE_BLOCK && range.blocks)
 		return buffer_exactly(disk, command, disk_block_bytes(disk));

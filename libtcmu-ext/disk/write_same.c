@@ -50,6 +50,9 @@ static enum tcmu_ext_status check_range(const struct tcmu_ext_disk *disk,
 		return invalid_field_in_cdb(disk, command, range_length_byte(command->cdb), -1);
 	if (has_no_data_out_buffer(command->cdb))
 		return TCMU_EXT_STATUS_GOOD;
+	/* More data than the one block says that the initiator meant another command. */
+	if (tcmu_ext_iovec_bytes(command->iov, command->iov_count) > disk_block_bytes(disk))
+		return invalid_field_in_cdb(disk, command, range_length_byte(command->cdb), -1);
 	return buffer_exactly(disk, command, disk_block_bytes(disk));
 }
 
