@@ -29,7 +29,6 @@ static int open_directory(const char *path, const char *name)
 static int make_file(struct creation *creation, struct storage *storage)
 {
 	struct stat status;
-	int error;
 	int fd = openat(creation->directory_fd, creation->name,
 			O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, S_IRUSR | S_IWUSR);
 
@@ -37,7 +36,8 @@ static int make_file(struct creation *creation, struct storage *storage)
 		return -errno;
 	storage->fd = fd;
 	if (fstat(fd, &status)) {
-		error = -errno;
+		int error = -errno;
+
 		unlinkat(creation->directory_fd, creation->name, 0);
 		return error;
 	}

@@ -27,10 +27,11 @@ static int report_holder(const struct storage *storage)
 			"LUN a file of its own",
 			storage->name, (int)holder.l_pid);
 	else
-		log_message(&storage->log, TCMU_EXT_LOG_ERROR,
-			    "%s is in use: another LUN or program has locked it (\"lsof '%s'\" shows "
-			    "which); stop using it there, or give this LUN a file of its own",
-			    storage->name, storage->name);
+		log_message(
+			&storage->log, TCMU_EXT_LOG_ERROR,
+			"%s is in use: another LUN or program has locked it (\"lsof '%s'\" shows "
+			"which); stop using it there, or give this LUN a file of its own",
+			storage->name, storage->name);
 	return -EBUSY;
 }
 

@@ -26,7 +26,7 @@ static enum shim_call open_call(const char *path, int flags)
 {
 	if (flags & O_PATH)
 		return SHIM_OPEN_PATH;
-	return strncmp(path, "/proc/self/fd/", 14) ? SHIM_OPEN_OTHER : SHIM_REOPEN;
+	return strncmp(path, "/proc/self/fd/", 14) == 0 ? SHIM_REOPEN : SHIM_OPEN_OTHER;
 }
 
 /* Where the attributes of the pretended device are. */
@@ -35,7 +35,7 @@ static const char *redirect(const char *path, char *buffer, size_t buffer_bytes)
 	char prefix[64];
 
 	snprintf(prefix, sizeof(prefix), "/sys/dev/block/%u:%d/", device_major(), DEVICE_MINOR);
-	if (!shim_device.sysfs || strncmp(path, prefix, strlen(prefix)))
+	if (!shim_device.sysfs || strncmp(path, prefix, strlen(prefix)) != 0)
 		return path;
 	snprintf(buffer, buffer_bytes, "%s/%s", shim_device.sysfs, path + strlen(prefix));
 	return buffer;

@@ -10,6 +10,7 @@
 enum {
 	RANGE_OFFSET = 64 * 1024,
 	RANGE_BYTES = 128 * 1024,
+	GROWN_BYTES = 2 * DEVICE_BYTES,
 };
 
 static void check_zeroed(const struct fixture *fixture, uint64_t offset, size_t bytes)
@@ -260,11 +261,10 @@ static void test_growing(void **state)
 	assert_non_null(strstr(fixture->message, "4194816"));
 	assert_non_null(strstr(fixture->message, "enlarge the device"));
 	assert_int_equal(tcmu_ext_backend_properties(fixture->backend)->size_bytes, DEVICE_BYTES);
-	assert_int_equal(truncate(fixture->path, 2 * DEVICE_BYTES), 0);
-	shim_device.bytes = 2 * DEVICE_BYTES;
+	assert_int_equal(truncate(fixture->path, GROWN_BYTES), 0);
+	shim_device.bytes = GROWN_BYTES;
 	assert_int_equal(backend_resize(fixture->backend, DEVICE_BYTES + 512), 0);
-	assert_int_equal(tcmu_ext_backend_properties(fixture->backend)->size_bytes,
-			 2 * DEVICE_BYTES);
+	assert_int_equal(tcmu_ext_backend_properties(fixture->backend)->size_bytes, GROWN_BYTES);
 	assert_int_equal(shim_count(SHIM_FTRUNCATE) + shim_count(SHIM_ALLOCATE), 0);
 }
 

@@ -142,7 +142,7 @@ static void check_bounced_read(struct fixture *fixture, struct iovec_split *spli
 	assert_int_equal(read_split(fixture, split, PART_OFFSET, &done), 0);
 	assert_int_equal(done, split->bytes);
 	assert_int_equal(shim_count(SHIM_ALLOCATE_MEMORY), 1);
-	assert_true(shim_record(SHIM_ALLOCATE_MEMORY, 0)->bytes <= 256 * 1024);
+	assert_true(shim_record(SHIM_ALLOCATE_MEMORY, 0)->bytes <= 256u << 10);
 	check_split(split, PART_OFFSET, split->bytes);
 }
 

@@ -11,6 +11,8 @@
 
 enum {
 	LUN_BYTES = 1024 * 1024,
+	GROWN_BYTES = 2 * LUN_BYTES,
+	ROOMY_BYTES = 4 * LUN_BYTES,
 	DATA_OFFSET = 256 * 1024,
 	DATA_BYTES = 128 * 1024,
 };
@@ -119,9 +121,9 @@ static void test_a_file_grows(void **state)
 
 	assert_int_equal(backend_resize(fixture->backend, LUN_BYTES), 0);
 	assert_int_equal(shim_count(SHIM_FTRUNCATE), 0);
-	assert_int_equal(backend_resize(fixture->backend, 2 * LUN_BYTES), 0);
-	assert_int_equal(fixture_file_bytes(fixture->path), 2 * LUN_BYTES);
-	assert_int_equal(tcmu_ext_backend_properties(fixture->backend)->size_bytes, 2 * LUN_BYTES);
+	assert_int_equal(backend_resize(fixture->backend, GROWN_BYTES), 0);
+	assert_int_equal(fixture_file_bytes(fixture->path), GROWN_BYTES);
+	assert_int_equal(tcmu_ext_backend_properties(fixture->backend)->size_bytes, GROWN_BYTES);
 	assert_int_equal(shim_count(SHIM_FSYNC), 1);
 	assert_int_equal(stat(fixture->path, &status), 0);
 	assert_true(status.st_blocks * 512 < LUN_BYTES);
@@ -133,14 +135,14 @@ static void test_a_file_with_room_is_left_as_it_is(void **state)
 {
 	struct fixture *fixture = *state;
 
-	assert_int_equal(truncate(fixture->path, 4 * LUN_BYTES), 0);
-	assert_int_equal(backend_resize(fixture->backend, 2 * LUN_BYTES), 0);
-	assert_int_equal(fixture_file_bytes(fixture->path), 4 * LUN_BYTES);
-	assert_int_equal(tcmu_ext_backend_properties(fixture->backend)->size_bytes, 4 * LUN_BYTES);
+	assert_int_equal(truncate(fixture->path, ROOMY_BYTES), 0);
+	assert_int_equal(backend_resize(fixture->backend, GROWN_BYTES), 0);
+	assert_int_equal(fixture_file_bytes(fixture->path), ROOMY_BYTES);
+	assert_int_equal(tcmu_ext_backend_properties(fixture->backend)->size_bytes, ROOMY_BYTES);
 	assert_int_equal(shim_count(SHIM_FTRUNCATE) + shim_count(SHIM_ALLOCATE), 0);
 	/* Never less than there is in use. */
-	assert_int_equal(backend_resize(fixture->backend, 2 * LUN_BYTES - 512), -EINVAL);
-	assert_int_equal(fixture_file_bytes(fixture->path), 4 * LUN_BYTES);
+	assert_int_equal(backend_resize(fixture->backend, GROWN_BYTES - 512), -EINVAL);
+	assert_int_equal(fixture_file_bytes(fixture->path), ROOMY_BYTES);
 }
 
 static void test_full_files_stay_full(void **state)
@@ -151,8 +153,8 @@ static void test_full_files_stay_full(void **state)
 	fixture->config.create = TCMU_EXT_CREATE_FULL;
 	fixture_open(fixture, &tcmu_ext_backend_file, LUN_BYTES);
 	shim_script(SHIM_ALLOCATE, -EINTR);
-	assert_int_equal(backend_resize(fixture->backend, 2 * LUN_BYTES), 0);
-	assert_int_equal(fixture_file_bytes(fixture->path), 2 * LUN_BYTES);
+	assert_int_equal(backend_resize(fixture->backend, GROWN_BYTES), 0);
+	assert_int_equal(fixture_file_bytes(fixture->path), GROWN_BYTES);
 	assert_int_equal(stat(fixture->path, &status), 0);
 	assert_true(status.st_blocks * 512 >= LUN_BYTES);
 	/* Beyond the end: a file that cannot be filled is not half as long again either. */
@@ -181,8 +183,7 @@ static void test_growing_that_fails_changes_nothing(void **state)
 		fixture->config.create = failures[i].create;
 		fixture_open(fixture, &tcmu_ext_backend_file, LUN_BYTES);
 		shim_script(failures[i].call, -failures[i].error);
-		assert_int_equal(backend_resize(fixture->backend, 2 * LUN_BYTES),
-				 -failures[i].error);
+		assert_int_equal(backend_resize(fixture->backend, GROWN_BYTES), -failures[i].error);
 		assert_int_equal(fixture->errors, 1);
 		assert_non_null(strstr(fixture->message, "2097152"));
 		assert_non_null(strstr(fixture->message, "keeps its size of 1048576"));
@@ -200,7 +201,7 @@ static void test_growing_is_durable_or_fails(void **state)
 	struct fixture *fixture = *state;
 
 	shim_script(SHIM_FSYNC, -EIO);
-	assert_int_equal(backend_resize(fixture->backend, 2 * LUN_BYTES), -EIO);
+	assert_int_equal(backend_resize(fixture->backend, GROWN_BYTES), -EIO);
 	assert_int_equal(backend_resize(fixture->backend, LUN_BYTES), 0);
 }
 
@@ -211,12 +212,12 @@ static void test_what_was_reserved_is_let_go(void **state)
 	fixture->config.create = TCMU_EXT_CREATE_FULL;
 	fixture_open(fixture, &tcmu_ext_backend_file, LUN_BYTES);
 	shim_script(SHIM_ALLOCATE, -ENOSPC);
-	assert_int_equal(backend_resize(fixture->backend, 2 * LUN_BYTES), -ENOSPC);
+	assert_int_equal(backend_resize(fixture->backend, GROWN_BYTES), -ENOSPC);
 	assert_int_equal(shim_count(SHIM_FTRUNCATE), 1);
 	assert_int_equal(shim_record(SHIM_FTRUNCATE, 0)->bytes, LUN_BYTES);
 	shim_script(SHIM_ALLOCATE, -ENOSPC);
 	shim_script(SHIM_FTRUNCATE, -EIO);
-	assert_int_equal(backend_resize(fixture->backend, 2 * LUN_BYTES), -EIO);
+	assert_int_equal(backend_resize(fixture->backend, GROWN_BYTES), -EIO);
 }
 
 static void test_a_read_only_file_grows_when_others_extend_it(void **state)
@@ -225,10 +226,10 @@ static void test_a_read_only_file_grows_when_others_extend_it(void **state)
 
 	fixture->config.read_only = 1;
 	fixture_open(fixture, &tcmu_ext_backend_file, LUN_BYTES);
-	assert_int_equal(backend_resize(fixture->backend, 2 * LUN_BYTES), -EROFS);
-	assert_int_equal(truncate(fixture->path, 2 * LUN_BYTES), 0);
-	assert_int_equal(backend_resize(fixture->backend, 2 * LUN_BYTES), 0);
-	assert_int_equal(tcmu_ext_backend_properties(fixture->backend)->size_bytes, 2 * LUN_BYTES);
+	assert_int_equal(backend_resize(fixture->backend, GROWN_BYTES), -EROFS);
+	assert_int_equal(truncate(fixture->path, GROWN_BYTES), 0);
+	assert_int_equal(backend_resize(fixture->backend, GROWN_BYTES), 0);
+	assert_int_equal(tcmu_ext_backend_properties(fixture->backend)->size_bytes, GROWN_BYTES);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
