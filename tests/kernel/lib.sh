@@ -1,0 +1,374 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
+# shellcheck shell=bash
+# What the tests in this folder share:  source "$TCMU_EXT_SOURCE/tests/kernel/lib.sh"
+#
+# As in guest-lib.sh, functions end the test through fail() when something does not work.
+# shellcheck source-path=SCRIPTDIR source=../vm/guest-lib.sh
+source "$TCMU_EXT_SOURCE/tests/vm/guest-lib.sh"
+
+# A command that fails unexpectedly says which it was.
+set -E
+trap 'printf "FAIL: %s (%s line %s)\n" "$BASH_COMMAND" "${BASH_SOURCE[0]##*/}" "$LINENO" >&2' ERR
+
+# Where tests keep backing files: a tmpfs of their own, so that the size and the features are known.
+test_files=/srv/files
+
+# skip REASON…: the test cannot run here. Continuous integration takes that for a failure.
+skip() {
+	printf 'SKIP: %s\n' "$*"
+	exit 77
+}
+
+# test_start: what nearly every test begins with.
+test_start() {
+	mkdir -p "$test_files"
+	mount -t tmpfs -o size=1G,mode=755 tmpfs "$test_files"
+	[[ -e $TCMU_EXT_BUILD/handlers/handler_file.so ]] ||
+		fail "the handlers are not built in $TCMU_EXT_BUILD"
+	# Only what a test asks for is written back: nothing hides a missing flush.
+	echo 0 >/proc/sys/vm/dirty_writeback_centisecs
+	echo 360000 >/proc/sys/vm/dirty_expire_centisecs
+	stack_start
+}
+
+# expect_equal WHAT EXPECTED ACTUAL
+expect_equal() {
+	[[ $3 == "$2" ]] || fail "$1: expected \"$2\", found \"$3\""
+}
+
+# expect_same_bytes WHAT FILE FILE [BYTES]
+expect_same_bytes() {
+	local what=$1
+	shift
+	cmp ${3:+-n "$3"} -- "$1" "$2" >"$guest_state/cmp" 2>&1 || fail "$what: $(<"$guest_state/cmp")"
+}
+
+# --- the daemon ------------------------------------------------------------------------------
+
+# runner_descriptors: what tcmu-runner has open, one a line, sorted.
+runner_descriptors() {
+	local descriptor target
+	for descriptor in "/proc/$(runner_pid)/fd"/*; do
+		target=$(readlink "$descriptor") || continue
+		printf '%s\n' "${target/socket:*/socket}"
+	done | sort
+}
+
+# runner_threads: the names of tcmu-runner's threads, sorted, without those that GLib makes and ends
+# as it pleases.
+runner_threads() {
+	{ cat "/proc/$(runner_pid)/task"/*/comm 2>/dev/null || true; } | grep -vE '^pool' | sort
+}
+
+# runner_has_open PATH
+runner_has_open() {
+	[[ $'\n'$(runner_descriptors)$'\n' == *$'\n'"$1"$'\n'* ]]
+}
+
+# descriptor_of PATH: the number under which tcmu-runner has PATH open.
+descriptor_of() {
+	local descriptor
+	for descriptor in "/proc/$(runner_pid)/fd"/*; do
+		if [[ $(readlink "$descriptor") == "$1" ]]; then
+			printf '%s\n' "${descriptor##*/}"
+			return
+		fi
+	done
+	fail "tcmu-runner does not have $1 open"
+}
+
+# state: the backstores and LUNs there are, and what tcmu-runner has open and runs.
+state() {
+	(shopt -s nullglob && printf '%s\n' "$guest_core"/*_*/* "$guest_loopback"/naa.*/*/lun/*)
+	runner_descriptors
+	runner_threads
+}
+
+# expect_state FILE: waits until the state is again what it was when it was written to FILE.
+expect_state() {
+	local polls
+	for ((polls = 0; polls < 200; polls++)); do
+		if state | diff "$1" - >"$guest_state/state-difference"; then
+			return 0
+		fi
+		pause
+	done
+	fail "not everything is as it was before: $(<"$guest_state/state-difference")"
+}
+
+# --- the daemon's log ------------------------------------------------------------------------
+
+runner_log=/var/log/tcmu-runner.log
+
+# log_size: a position for log_since.
+log_size() {
+	stat -c %s "$runner_log"
+}
+
+log_since() {
+	tail -c "+$(($1 + 1))" "$runner_log"
+}
+
+# expect_log POSITION REGEX: waits for such a line, for the daemon logs from a thread of its own.
+expect_log() {
+	wait_until "a log line like \"$2\"; there is: $(log_since "$1")" log_has "$1" "$2"
+}
+
+log_has() {
+	log_since "$1" | grep -E -- "$2" >/dev/null
+}
+
+# log_count POSITION REGEX
+log_count() {
+	log_since "$1" | grep -cE -- "$2" || true
+}
+
+# --- SCSI commands ---------------------------------------------------------------------------
+
+# scsi_no_data DISK BYTE…; scsi_in LENGTH DISK BYTE…; scsi_out FILE DISK BYTE…
+#
+# Sends the CDB (a BYTE may be several, with spaces between), through the disk's sg device, and sets scsi_status (GOOD, CHECK, or what sg_raw calls it), scsi_sense
+# (KEY/ASC/ASCQ, empty without sense data) and scsi_information (the INFORMATION field in decimal,
+# empty unless valid). Data arrives in the file $scsi_data.
+scsi_data=$guest_state/scsi-data
+
+scsi_no_data() {
+	scsi_send "" "$@"
+}
+
+scsi_in() {
+	local length=$1
+	shift
+	rm -f "$scsi_data"
+	scsi_send "-r $length -o $scsi_data" "$@"
+}
+
+scsi_out() {
+	local file=$1
+	shift
+	scsi_send "-s $(stat -c %s "$file") -i $file" "$@"
+}
+
+# sg_device DISK: /dev/sgN of /dev/sdX. Unlike the disk it can be written to when that is read-only.
+sg_device() {
+	local -a nodes=("/sys/block/${1##*/}/device/scsi_generic"/*)
+	printf '/dev/%s\n' "${nodes[0]##*/}"
+}
+
+scsi_send() {
+	local options=$1 disk=$2 output
+	local -a words
+	shift 2
+	read -ra words <<<"$options $(sg_device "$disk") $*"
+	scsi_sense='' scsi_information=''
+	output=$(sg_raw -v -t 60 "${words[@]}" 2>&1) || true
+	case $output in
+	*'SCSI Status: Good'*) scsi_status=GOOD ;;
+	*'SCSI Status: Check Condition'*) scsi_status=CHECK ;;
+	*'SCSI Status: '*) scsi_status=$(sed -n 's/^SCSI Status: *\(.*[^ ]\) *$/\1/p' <<<"$output") ;;
+	*) fail "sg_raw ${words[*]}: $output" ;;
+	esac
+	scsi_parse_sense "$output"
+}
+
+scsi_parse_sense() {
+	local -a hex
+	mapfile -t hex < <(sed -n '/Raw sense data/,/^$/{/Raw/d;p}' <<<"$1" | tr -s ' ' '\n' |
+		grep -xE '[0-9a-f]{2}' || true)
+	((${#hex[@]} >= 4)) || return 0
+	case ${hex[0]} in
+	?2 | ?3) scsi_sense=$(printf '%02x/%s/%s' "$((0x${hex[1]} & 15))" "${hex[2]}" "${hex[3]}") ;;
+	*) scsi_sense=$(printf '%02x/%s/%s' "$((0x${hex[2]} & 15))" "${hex[12]}" "${hex[13]}") ;;
+	esac
+	if [[ ${hex[0]} == f0 ]]; then
+		scsi_information=$((0x${hex[3]}${hex[4]}${hex[5]}${hex[6]}))
+	fi
+}
+
+# expect_good WHAT: the last command succeeded.
+expect_good() {
+	[[ $scsi_status == GOOD ]] || fail "$1: expected GOOD, got $scsi_status $scsi_sense"
+}
+
+# expect_sense WHAT KEY/ASC/ASCQ [INFORMATION]: the last command failed just so.
+expect_sense() {
+	[[ $scsi_status == CHECK ]] || fail "$1: expected CHECK CONDITION $2, got $scsi_status"
+	expect_equal "$1" "$2" "$scsi_sense"
+	[[ -z ${3:-} ]] || expect_equal "$1, INFORMATION" "$3" "$scsi_information"
+}
+
+# scsi_byte N: byte N of the data that came in, as two hexadecimal digits.
+scsi_byte() {
+	od -An -v -tx1 -j "$1" -N 1 "$scsi_data" | tr -d ' '
+}
+
+# scsi_number OFFSET BYTES: a big-endian number of the data that came in.
+scsi_number() {
+	printf '%d\n' "0x$(od -An -v -tx1 -j "$1" -N "$2" "$scsi_data" | tr -d ' \n')"
+}
+
+# hex_bytes NUMBER BYTES: the number, big-endian, as arguments of the functions above.
+hex_bytes() {
+	printf "%0$(($2 * 2))x" "$1" | sed 's/../ &/g; s/^ //'
+}
+
+# drain_unit_attentions DEVICE
+drain_unit_attentions() {
+	wait_until "$1 is ready" scsi_device_ready "$1"
+}
+
+# kernel_name DEVICE: sdX of /dev/sdX.
+kernel_name() {
+	basename "$1"
+}
+
+# queue_limit DEVICE NAME: a limit the block layer learned from the LUN.
+queue_limit() {
+	cat "/sys/block/${1##*/}/queue/$2"
+}
+
+# rescan DEVICE: makes the initiator read capacity, modes and limits again.
+rescan() {
+	echo 1 >"/sys/block/${1##*/}/device/rescan"
+}
+
+# --- data ------------------------------------------------------------------------------------
+
+# random_file FILE BYTES
+random_file() {
+	head -c "$2" /dev/urandom >"$1"
+}
+
+# read_blocks DEVICE FIRST COUNT FILE, write_blocks FILE DEVICE FIRST COUNT: 512-byte blocks, past
+# the initiator's page cache.
+read_blocks() {
+	dd if="$1" of="$4" bs=512 skip="$2" count="$3" iflag=direct status=none
+}
+
+write_blocks() {
+	dd if="$1" of="$2" bs=512 seek="$3" count="$4" oflag=direct conv=notrunc status=none
+}
+
+# is_zero FILE [OFFSET [BYTES]]
+is_zero() {
+	cmp -s -n "${3:-$(($(stat -c %s "$1") - ${2:-0}))}" -i "${2:-0}:0" -- "$1" /dev/zero
+}
+
+# fio_run NAME ARGUMENT…: fio, quiet unless it fails. Its report stays among the results.
+fio_run() {
+	local name=$1 report=$TCMU_EXT_RESULTS/fio-$1
+	shift
+	if ! fio --output="$report" --verify_state_save=0 --thread=0 "$@" >"$report.output" 2>&1; then
+		cat "$report.output" "$report" >&2 2>/dev/null || true
+		fail "fio $name failed"
+	fi
+}
+
+# --- backing devices -------------------------------------------------------------------------
+
+# ram_disks COUNT MIB: /dev/ram0 and so on. Once a boot.
+ram_disks() {
+	modprobe brd "rd_nr=$1" "rd_size=$(($2 * 1024))"
+}
+
+# loop_device FILE [OPTION…]: a loop device over FILE; prints its name.
+loop_device() {
+	local file=$1
+	shift
+	modprobe loop
+	losetup --find --show "$@" "$file"
+}
+
+# scsi_debug_disk PARAMETER=VALUE…: loads scsi_debug and prints its disk. Once at a time; end with
+# `modprobe -r scsi_debug`.
+scsi_debug_disk() {
+	modprobe scsi_debug "$@"
+	wait_until "the disk of scsi_debug appears" scsi_debug_path >/dev/null
+	scsi_debug_path
+}
+
+scsi_debug_path() {
+	local model
+	for model in /sys/block/sd*/device/model; do
+		if grep -q scsi_debug "$model" 2>/dev/null; then
+			model=${model%/device/model}
+			[[ -b /dev/${model##*/} ]] || return 1
+			printf '/dev/%s\n' "${model##*/}"
+			return
+		fi
+	done
+	return 1
+}
+
+# --- system calls of the daemon --------------------------------------------------------------
+
+runner_trace=/sys/kernel/tracing/instances/tcmu-runner
+
+# trace_begin SYSCALL…: records these system calls, on entry, of every thread tcmu-runner has or
+# makes; "all" for all of them.
+trace_begin() {
+	local name
+	mkdir -p "$runner_trace"
+	echo 0 >"$runner_trace/tracing_on"
+	echo 16384 >"$runner_trace/buffer_size_kb"
+	echo 1 >"$runner_trace/options/event-fork"
+	echo >"$runner_trace/trace"
+	for name in "/proc/$(runner_pid)/task"/*; do
+		printf '%s ' "${name##*/}"
+	done >"$runner_trace/set_event_pid"
+	echo 0 >"$runner_trace/events/enable"
+	[[ $1 != all ]] || set -- '*'
+	for name in "$@"; do
+		# shellcheck disable=SC2086 # a pattern
+		trace_enable "$runner_trace"/events/syscalls/sys_enter_$name
+	done
+	echo 1 >"$runner_trace/tracing_on"
+}
+
+trace_enable() {
+	local event
+	for event in "$@"; do
+		echo 1 >"$event/enable"
+	done
+}
+
+# trace_end FILE: stops, and writes one line for each call: THREAD-NAME SYSCALL ARGUMENT=VALUE…
+trace_end() {
+	local lost
+	echo 0 >"$runner_trace/tracing_on"
+	echo 0 >"$runner_trace/events/enable"
+	lost=$(awk '/overrun|dropped events/ { lost += $NF } END { print lost + 0 }' \
+		"$runner_trace"/per_cpu/cpu*/stats)
+	expect_equal "events lost by the trace" 0 "$lost"
+	sed -nE 's/^ *(.*)-([0-9]+) +\[[0-9]+\] .*: sys_([a-z0-9_]+)\((.*)\)$/\1 \3 \4/p' \
+		"$runner_trace/trace" | sed -E 's/: /=/g; s/,//g' >"$1"
+	echo >"$runner_trace/trace"
+}
+
+# --- LUNs ------------------------------------------------------------------------------------
+
+# create_luns <<END: one LUN a line, in one start of targetcli: SUBTYPE NAME SIZE CFGSTRING [MORE].
+create_luns() {
+	local subtype name size config more names=() commands=''
+	while read -r subtype name size config more; do
+		commands+="/backstores/user:$subtype create $name $size cfgstring=$config $more"$'\n'
+		names+=("$name")
+	done
+	targetcli_batch <<<"$commands" >"$guest_state/targetcli" 2>&1 || true
+	for name in "${names[@]}"; do
+		[[ -d $(echo "$guest_core"/user_*/"$name") ]] ||
+			fail "targetcli did not create $name: $(<"$guest_state/targetcli") $(tail -n 5 "$runner_log")"
+	done
+}
+
+# backstore_attribute BACKSTORE NAME
+backstore_attribute() {
+	cat "$(backstore_folder "$1")/attrib/$2"
+}
+
+# wce DEVICE: the WCE bit of the caching mode page, 0 or 1.
+wce() {
+	scsi_in 192 "$1" 1a 08 08 00 c0 00
+	expect_good "MODE SENSE of the caching page of $1"
+	printf '%d\n' "$((0x$(scsi_byte 6) >> 2 & 1))"
+}
