@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
 # shellcheck shell=bash
-# What every path is put through; sourced after lib.sh. docs/fabrics.md has the table.
+# What every path is put through; docs/fabrics.md has the table.
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+source "$TCMU_EXT_SOURCE/tests/fabrics/lib.sh"
 
 readonly lun_name=disk lun_file=$path_files/disk lun_mib=64
 

@@ -6,9 +6,9 @@
 # A path is a target fabric together with an initiator for it. paths/NAME.sh has what differs:
 #
 #     path_up                 loads modules, makes links and starts daemons
-#     path_export BACKSTORE   exports it with targetcli as LUN 0 and waits until it can be used
+#     path_export BACKSTORE   exports it with targetcli as LUN 1 and waits until it can be used
 #     path_lun                prints the configfs folder of that LUN
-#     path_find               waits until the initiator has LUN 0, and sets $path_device
+#     path_find               waits until the initiator has the LUN, and sets $path_device
 #     path_forget             makes the initiator forget a LUN that was removed
 #
 # A path whose initiator is not the kernel's leaves $path_device empty and has a path_command and a
@@ -18,7 +18,12 @@ source "$TCMU_EXT_SOURCE/tests/vm/guest-lib.sh"
 
 path_configfs=/sys/kernel/config/target
 path_device=
+# shellcheck disable=SC2034 # for those who source this
 path_name=
+
+# Not 0: where a target has no LUN 0 the kernel shows an empty one, from which the first blocks can
+# be read. A LUN with another number is gone when it is gone.
+path_lun_number=1
 
 # Where the backing files are: a tmpfs of their own.
 path_files=/srv/files
@@ -82,7 +87,7 @@ path_forget() {
 		echo 1 >"/sys/block/${path_device##*/}/device/delete"
 }
 
-# path_remove_lun, path_add_lun BACKSTORE: takes LUN 0 out of the target, and puts it back.
+# path_remove_lun, path_add_lun BACKSTORE: takes the LUN out of the target, and puts it back.
 path_remove_lun() {
 	local lun
 	lun=$(path_lun)
@@ -186,7 +191,7 @@ path_load_start() {
 
 # Commands that reached the target, by its own count.
 path_commands() {
-	cat "$path_configfs"/*/*/*/lun/lun_0/statistics/scsi_tgt_port/in_cmds 2>/dev/null || echo 0
+	cat "$path_configfs"/*/*/*/lun/lun_"$path_lun_number"/statistics/scsi_tgt_port/in_cmds 2>/dev/null || echo 0
 }
 
 path_load_runs() {

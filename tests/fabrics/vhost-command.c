@@ -92,6 +92,8 @@ enum command_result command_result(const struct command *command)
 {
 	const struct virtio_scsi_cmd_resp *response = &command->buffers->response;
 
+	if (response->response == VIRTIO_SCSI_S_BAD_TARGET)
+		return COMMAND_NO_TARGET;
 	if (response->response != VIRTIO_SCSI_S_OK)
 		return COMMAND_FAILED;
 	switch (response->status) {
@@ -151,7 +153,7 @@ enum command_result command_run(struct command *command, struct vhost_queue *que
 	for (;;) {
 		run_once(command, queue, cdb, cdb_bytes, direction, data_bytes);
 		result = command_result(command);
-		if (result == COMMAND_GOOD || result == COMMAND_FAILED)
+		if (result != COMMAND_RETRY_BUSY && result != COMMAND_RETRY_ATTENTION)
 			return result;
 		usleep(1000);
 	}

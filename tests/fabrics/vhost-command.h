@@ -34,6 +34,7 @@ enum command_result {
 	COMMAND_GOOD,
 	COMMAND_RETRY_BUSY,      /* BUSY or TASK SET FULL: the same again, a little later */
 	COMMAND_RETRY_ATTENTION, /* a unit attention, or aborted by another command's doing */
+	COMMAND_NO_TARGET,       /* the target port is not there, or not at the moment */
 	COMMAND_FAILED,
 };
 

@@ -185,6 +185,12 @@ static void fail(struct load_queue *queue, struct load_slot *slot)
 	note_failure(queue, slot, text);
 }
 
+static void retry_later(struct load_queue *queue, struct load_slot *slot)
+{
+	queue->counts.busy++;
+	slot->retrying = true;
+}
+
 static void handle_used(struct load_queue *queue, uint16_t head)
 {
 	struct load_slot *slot = &queue->slots[head / DESCRIPTORS_PER_COMMAND];
@@ -199,8 +205,13 @@ static void handle_used(struct load_queue *queue, uint16_t head)
 		offer(queue, slot);
 		break;
 	case COMMAND_RETRY_BUSY:
-		queue->counts.busy++;
-		slot->retrying = true;
+		retry_later(queue, slot);
+		break;
+	case COMMAND_NO_TARGET:
+		if (queue->options->target_may_be_away)
+			retry_later(queue, slot);
+		else
+			fail(queue, slot);
 		break;
 	case COMMAND_FAILED:
 		fail(queue, slot);

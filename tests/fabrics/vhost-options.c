@@ -172,6 +172,7 @@ void options_complete(struct options *options, const struct session *session)
 	load->queues = options->session.queues;
 	load->depth = options->session.depth;
 	load->requests = share_of_queue(load);
+	load->target_may_be_away = options->endpoint_cycles > 0;
 	if (!load->transfer_blocks || options->session.data_bytes % load->block_bytes)
 		errx(2, "a transfer must be whole blocks of %u bytes", load->block_bytes);
 	if (!load->verify && !load->requests && !load->duration_ns)

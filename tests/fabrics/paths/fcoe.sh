@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
 # shellcheck shell=bash
+# shellcheck disable=SC2154,SC2034 # lib.sh sets and uses what is common
 # The path through Fibre Channel over Ethernet without hardware: two ends of a veth pair, each a
 # port of libfc, find each other without a switch (VN2VN mode). One is the target's, tcm_fc; the
 # other the initiator's, fcoe.
 
+# shellcheck disable=SC2034 # for those who source this
 path_target_link=fcoe-target
 path_initiator_link=fcoe-initiator
 path_create_port=/sys/module/libfcoe/parameters/create_vn2vn
@@ -44,7 +46,7 @@ path_export() {
 	initiator=naa.$(fc_name "$path_initiator_link")
 	targetcli_quietly <<-END
 		/tcm_fc create $target
-		/tcm_fc/$target/luns create $(backstore_path "$1")
+		/tcm_fc/$target/luns create $(backstore_path "$1") $path_lun_number
 		/tcm_fc/$target/acls create $initiator
 	END
 	printf '%s' "$path_initiator_link" >"$path_create_port"
@@ -61,7 +63,7 @@ colons() {
 }
 
 path_lun() {
-	printf '%s/lun/lun_0\n' "$(path_portal_group)"
+	printf '%s/lun/lun_%s\n' "$(path_portal_group)" "$path_lun_number"
 }
 
 path_find() {
@@ -84,7 +86,8 @@ remote_port_is() {
 
 # The LUN is mapped for the one initiator that may use it.
 path_mapping() {
-	printf '%s/acls/%s/lun_0\n' "$(path_portal_group)" "$(colons "$path_initiator_link")"
+	printf '%s/acls/%s/lun_%s\n' "$(path_portal_group)" "$(colons "$path_initiator_link")" \
+		"$path_lun_number"
 }
 
 path_remove_lun() {

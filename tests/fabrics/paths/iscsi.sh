@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
 # shellcheck shell=bash
+# shellcheck disable=SC2154,SC2034 # lib.sh sets and uses what is common
 # The path through iSCSI on the loopback address: the kernel's target and open-iscsi, whose
 # initiator is in the kernel too.
 
@@ -24,7 +25,7 @@ iscsid_listens() {
 path_export() {
 	targetcli_quietly <<-END
 		/iscsi create $path_target
-		/iscsi/$path_target/tpg1/luns create $(backstore_path "$1")
+		/iscsi/$path_target/tpg1/luns create $(backstore_path "$1") $path_lun_number
 		/iscsi/$path_target/tpg1 set attribute authentication=0 generate_node_acls=1 demo_mode_write_protect=0
 	END
 	iscsiadm -m discovery -t sendtargets -p "$path_portal" >/dev/null ||
@@ -35,7 +36,7 @@ path_export() {
 }
 
 path_lun() {
-	printf '%s/iscsi/%s/tpgt_1/lun/lun_0\n' "$path_configfs" "$path_target"
+	printf '%s/iscsi/%s/tpgt_1/lun/lun_%s\n' "$path_configfs" "$path_target" "$path_lun_number"
 }
 
 path_find() {

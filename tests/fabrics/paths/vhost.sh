@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
 # shellcheck shell=bash
+# shellcheck disable=SC2154,SC2034 # lib.sh sets and uses what is common
 # The path through vhost-scsi: what a virtual machine's driver would do, a program of this folder
 # does.
 
@@ -13,17 +14,18 @@ path_up() {
 path_export() {
 	targetcli_quietly <<-END
 		/vhost create $path_target
-		/vhost/$path_target/tpg1/luns create $(backstore_path "$1")
+		/vhost/$path_target/tpg1/luns create $(backstore_path "$1") $path_lun_number
 	END
 	path_find
 }
 
 path_lun() {
-	printf '%s/vhost/%s/tpgt_1/lun/lun_0\n' "$path_configfs" "$path_target"
+	printf '%s/vhost/%s/tpgt_1/lun/lun_%s\n' "$path_configfs" "$path_target" "$path_lun_number"
 }
 
 vhost_initiator() {
-	"$TCMU_EXT_BUILD/tests/fabrics/vhost-scsi-initiator" "$@" "$path_target"
+	"$TCMU_EXT_BUILD/tests/fabrics/vhost-scsi-initiator" --lun "$path_lun_number" "$@" \
+		"$path_target"
 }
 
 path_find() {
