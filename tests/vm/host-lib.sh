@@ -4,7 +4,7 @@
 
 vm_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 vm_source=$(cd "$vm_folder/../.." && pwd -P)
-vm_cache=${TCMU_EXT_VM_CACHE:-$vm_source/build/vm}
+vm_cache=$(realpath -m "${TCMU_EXT_VM_CACHE:-$vm_source/build/vm}")
 
 vm_say() {
 	printf '%s: %s\n' "${0##*/}" "$*" >&2
@@ -102,4 +102,11 @@ vm_release() {
 
 vm_kernel_folder() {
 	printf '%s/kernels/%s\n' "$vm_cache" "$(vm_release "$1")"
+}
+
+# The initramfs of a series, named after what it is made of: several trees can share one cache.
+vm_initramfs() {
+	local inputs
+	inputs=$(cat "$vm_folder/guest/init" "$vm_folder/prepare" /bin/busybox | sha256sum)
+	printf '%s/initramfs-%.16s.cpio\n' "$(vm_kernel_folder "$1")" "$inputs"
 }
