@@ -280,8 +280,18 @@ size_t standin_open_files(void)
 }
 
 static char directory_path[] = "/tmp/tcmu-ext-adapter-XXXXXX";
+static bool directory_made;
 
-/* Nothing is left behind by a program that ends by itself; its directory is one level deep. */
+const char *standin_directory(void)
+{
+	if (!directory_made) {
+		assert_non_null(mkdtemp(directory_path));
+		directory_made = true;
+	}
+	return directory_path;
+}
+
+/* It is one level deep. */
 static void remove_directory(void)
 {
 	DIR *directory = opendir(directory_path);
@@ -296,16 +306,11 @@ static void remove_directory(void)
 	rmdir(directory_path);
 }
 
-const char *standin_directory(void)
+int standin_end(int failures)
 {
-	static bool made;
-
-	if (!made) {
-		assert_non_null(mkdtemp(directory_path));
-		atexit(remove_directory);
-		made = true;
-	}
-	return directory_path;
+	if (directory_made)
+		remove_directory();
+	return end_unit_tests(failures);
 }
 
 char *standin_file(const char *name, uint64_t bytes)

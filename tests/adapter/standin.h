@@ -56,8 +56,11 @@ int standin_send(const struct tcmur_handler *handler, struct tcmu_device *dev, c
 /* The number of open file descriptors of this process. */
 size_t standin_open_files(void);
 
-/* A new directory for a test's files. */
+/* A new directory for a test's files, which standin_end() removes. */
 const char *standin_directory(void);
+
+/* What main() returns, given the number of tests that failed. */
+int standin_end(int failures);
 
 /* Makes a file of `bytes` bytes in it and returns its path; the caller frees it. */
 char *standin_file(const char *name, uint64_t bytes);

@@ -207,5 +207,5 @@ int main(void)
 		cmocka_unit_test_setup_teardown(goes_on_after_a_failed_copy, open_lun, close_lun),
 	};
 
-	return run_unit_tests(tests);
+	return standin_end(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -89,5 +89,5 @@ int main(void)
 		cmocka_unit_test(sets_the_right_callouts),
 	};
 
-	return run_unit_tests(tests);
+	return standin_end(cmocka_run_group_tests(tests, NULL, NULL));
 }

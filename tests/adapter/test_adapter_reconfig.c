@@ -189,5 +189,5 @@ int main(void)
 		cmocka_unit_test_setup_teardown(refuses_what_it_does_not_know, open_lun, close_lun),
 	};
 
-	return run_unit_tests(tests);
+	return standin_end(cmocka_run_group_tests(tests, NULL, NULL));
 }
