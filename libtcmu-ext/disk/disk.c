@@ -109,7 +109,7 @@ static void set_identity(struct tcmu_ext_disk *disk, const struct tcmu_ext_disk_
 	copy_padded(disk->product_identification, sizeof(disk->product_identification),
 		    product ? product : disk->backend->operations.name);
 	copy_padded(disk->product_revision_level, sizeof(disk->product_revision_level),
-		    revision ? revision : TCMU_EXT_VERSION);
+		    revision ? revision : TCMU_EXT_REVISION);
 	if (config->unit_serial_number)
 		strcpy(disk->unit_serial_number, config->unit_serial_number);
 }
