@@ -41,18 +41,15 @@ vm_apt_update_once() {
 
 # While apt installs, deny every start of a service: invoke-rc.d asks this script first. A machine
 # that has one of its own keeps it.
-vm_without_services() {
-	local policy=/usr/sbin/policy-rc.d status=0
-	if [[ -e $policy ]]; then
-		"$@"
-		return
+vm_without_services() (
+	policy=/usr/sbin/policy-rc.d
+	if [[ ! -e $policy ]]; then
+		trap 'rm -f "$policy"' EXIT
+		printf '#!/bin/sh\nexit 101\n' >"$policy"
+		chmod 755 "$policy"
 	fi
-	printf '#!/bin/sh\nexit 101\n' >"$policy"
-	chmod 755 "$policy"
-	"$@" || status=$?
-	rm -f "$policy"
-	return "$status"
-}
+	"$@"
+)
 
 # vm_install_packages LIST-FILE…: installs what is missing of the packages listed there. Asks nothing
 # and starts no service.
@@ -63,7 +60,7 @@ vm_install_packages() {
 	((${#missing[@]})) || return 0
 	vm_apt_update_once
 	DEBIAN_FRONTEND=noninteractive vm_without_services apt-get -qq -y \
-		-o Dpkg::Use-Pty=0 -o Dpkg::Options::=--force-confold \
+		-o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0 -o Dpkg::Options::=--force-confold \
 		install --no-install-recommends "${missing[@]}" >&2 </dev/null
 }
 
