@@ -22,14 +22,11 @@ counters_start() {
 
 # counters_stop DEVICE: prints "NAME COUNT" lines and takes the histograms away.
 counters_stop() {
-	local switches
+	local switches threads
 	switches=$(($(counters_context_switches) - counters_switches_before))
+	threads=$(cd "/proc/$(runner_pid)/task" && echo *)
 	printf 'context_switches %s\n' "$switches"
-	printf 'requests %s\n' "$(histogram_sum block/block_rq_complete "$(counters_dev_of "$1")")"
-	printf 'block_softirqs %s\n' "$(histogram_sum irq/softirq_raise 4)"
-	printf 'uio_writes %s\n' "$(histogram_sum tcmu_ext/uio_write)"
-	counters_daemon_calls
-	counters_contended
+	histograms_read | counters_sum "$(counters_dev_of "$1")" "$threads"
 	histograms_stop
 }
 
@@ -40,25 +37,25 @@ counters_dev_of() {
 	printf '%s\n' $((${numbers%:*} << 20 | ${numbers#*:}))
 }
 
-# The system calls of tcmu-runner's threads: all, and those to wait for or wake up a thread, which
-# is what a contended lock in user space comes to.
-counters_daemon_calls() {
-	local threads
-	threads=$(cd "/proc/$(runner_pid)/task" && echo *)
-	histogram raw_syscalls/sys_enter | awk -v "threads=$threads" '
-		BEGIN { split(threads, list, " "); for (i in list) daemon[list[i]] = 1 }
-		$1 in daemon { all += $NF }
-		$1 in daemon && $2 == 202 { futex += $NF }
-		END { printf "daemon_system_calls %d\ndaemon_futex_calls %d\n", all, futex }'
-}
-
-# "contended:FUNCTION COUNT" for each function that had to wait for a lock of the kernel.
-counters_contended() {
-	histogram_stacks lock/contention_begin | awk -v "skip=$counters_lock_functions" '
-		{
-			for (i = 2; i < NF && $i ~ skip; i++)
+# counters_sum DISK THREADS: of the daemon's system calls, those to wait for or wake up a thread are
+# what a contended lock in user space comes to. "contended:FUNCTION" is who waited in the kernel.
+counters_sum() {
+	awk -v "disk=$1" -v "threads=$2" -v "lock_function=$counters_lock_functions" '
+		function caller(i) {
+			for (i = 3; i < NF && $i ~ lock_function; i++)
 				;
-			sum[$i] += $1
+			return $i
 		}
-		END { for (caller in sum) printf "contended:%s %d\n", caller, sum[caller] }'
+		BEGIN { split(threads, list, " "); for (i in list) daemon[list[i]] = 1 }
+		$1 == "block_rq_complete" && $3 == disk { requests += $2 }
+		$1 == "softirq_raise" && $3 == 4 { softirqs += $2 }
+		$1 == "uio_write" { writes += $2 }
+		$1 == "sys_enter" && $3 in daemon { calls += $2 }
+		$1 == "sys_enter" && $3 in daemon && $4 == 202 { futex_calls += $2 }
+		$1 == "contention_begin" { contended[caller()] += $2 }
+		END {
+			printf "requests %d\nblock_softirqs %d\nuio_writes %d\n", requests, softirqs, writes
+			printf "daemon_system_calls %d\ndaemon_futex_calls %d\n", calls, futex_calls
+			for (name in contended) printf "contended:%s %d\n", name, contended[name]
+		}'
 }

@@ -25,25 +25,23 @@ histogram_start() {
 	histograms_in_use+=("$1" "$keys")
 }
 
-# histogram EVENT: prints "KEY… COUNT" lines, names of fields left out.
-histogram() {
-	sed -n 's/^{ \(.*\) } hitcount: */\1 /p' "$histogram_tracing/events/$1/hist" |
-		sed -e 's/[a-z_]*: *//g' -e 's/,/ /g'
-}
-
-# histogram_sum EVENT [KEY]: the count of all entries, or of those whose first field is KEY.
-histogram_sum() {
-	histogram "$1" | awk -v "all=$#" -v "key=${2-}" \
-		'all == 1 || $1 == key { sum += $NF } END { print sum + 0 }'
-}
-
-# histogram_stacks EVENT: prints for each different stack its count and its functions, the
-# innermost first, on one line.
-histogram_stacks() {
-	awk '/stacktrace:/ { stack = ""; next }
-		/hitcount:/ { print $NF stack; next }
-		/^ +[A-Za-z_]/ { split($1, part, "+"); stack = stack " " part[1] }
-	' "$histogram_tracing/events/$1/hist"
+# histograms_read: prints every entry as "EVENT COUNT KEY…", EVENT without its group, a stack as its
+# functions, the innermost first; and for each probe "missed COUNT PROBE". One process reads all:
+# starting one takes long in the guest.
+histograms_read() {
+	local i
+	local -a files=("$histogram_tracing/kprobe_profile")
+	for ((i = 0; i < ${#histograms_in_use[@]}; i += 2)); do
+		files+=("$histogram_tracing/events/${histograms_in_use[i]}/hist")
+	done
+	awk '
+		FNR == 1 { parts = split(FILENAME, path, "/"); event = path[parts - 1] }
+		path[parts] == "kprobe_profile" { print "missed", $NF, $1; next }
+		/^{ [a-z_]*stacktrace:/ { keys = ""; next }
+		/^ +[A-Za-z_]/ { split($1, symbol, "+"); keys = keys " " symbol[1]; next }
+		/^{ / { keys = $0; sub(/ } hitcount.*/, "", keys); gsub(/[{,]|[a-z_]+: */, "", keys) }
+		/hitcount:/ { print event, $NF, keys }
+	' "${files[@]}"
 }
 
 # Takes all histograms and probes away.

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
+"""The tables of docs/benchmarks.md and docs/tuning.md, as Markdown."""
+
+import figures as fig
+
+BACKSTORES = ("user:file", "user:block", "user:null", "user:qcow",
+              "lio:fileio", "lio:block", "lio:ramdisk")
+SIZES = ("4k", "8k", "16k", "32k")
+WORKLOADS = tuple(f"randread-{size}" for size in SIZES) + ("mixed-4k", "randread-512")
+
+# tcm_loop with a TCMU file handler, MiB/s before and after the change, randread at depth 32.
+PUBLISHED = {"4k": (319, 344), "8k": (611, 651), "16k": (1109, 1248), "32k": (2200, 2456)}
+
+
+def markdown(head, rows):
+    """A table; the first column is text, the others are numbers."""
+    rule = ["---"] + ["--:"] * (len(head) - 1)
+    return "\n".join("| " + " | ".join(row) + " |" for row in [head, rule, *rows]) + "\n"
+
+
+def number(value, form="{:.1f}"):
+    """A value as text, a dash if it was not measured."""
+    return "-" if value is None else form.format(value)
+
+
+def ratio(upper, lower):
+    """Their quotient, None if one is missing."""
+    return upper / lower if upper and lower else None
+
+
+def percent(value):
+    """A ratio as a gain."""
+    return "-" if value is None else f"{100 * (value - 1):+.1f} %"
+
+
+def thousands(figures, **wanted):
+    """Thousands of requests per second."""
+    value = fig.median(figures, **wanted)
+    return None if value is None else value / 1000
+
+
+def throughput(figures, kernel):
+    """Every backstore and workload: stock, direct and what the direct module gains."""
+    rows = []
+    for backstore in BACKSTORES:
+        row = [f"`{backstore}`"]
+        for workload in WORKLOADS:
+            pair = [thousands(figures, kernel=kernel, module=module, backstore=backstore,
+                              workload=workload, settings={}) for module in ("stock", "direct")]
+            row.append(f"{number(pair[0])} / {number(pair[1])} ({percent(ratio(pair[1], pair[0]))})")
+        rows.append(row)
+    return markdown(["backstore", *(name.replace("-", " ") for name in WORKLOADS)], rows)
+
+
+def gains(figures):
+    """What direct completion gains user:file, with the published gain beside it."""
+    rows = []
+    for size in SIZES:
+        before, after = PUBLISHED[size]
+        row = [size, f"{before} → {after} MiB/s ({percent(after / before)})"]
+        for kernel in fig.kernels(figures):
+            wanted = {"kernel": kernel, "backstore": "user:file", "settings": {},
+                      "workload": f"randread-{size}"}
+            pair = [fig.median(figures, "bytes_per_second", module=module, **wanted)
+                    for module in ("stock", "direct")]
+            mib = [number(v and v / 2**20, "{:.0f}") for v in pair]
+            row.append(f"{mib[0]} → {mib[1]} ({percent(ratio(pair[1], pair[0]))})")
+        rows.append(row)
+    return markdown(["block size", "published", *fig.kernels(figures)], rows)
+
+
+COUNTS = (("uio_writes", "uio writes"), ("daemon_system_calls", "system calls of the daemon"),
+          ("daemon_futex_calls", "of these futex"), ("context_switches", "context switches"),
+          ("block_softirqs", "BLOCK softirqs"))
+
+
+def counts(figures, kernel, module, workload="randread-4k"):
+    """What one request costs apart from time, and how long it takes."""
+    rows = []
+    for backstore in BACKSTORES:
+        found = fig.select(figures, kernel=kernel, module=module, backstore=backstore,
+                           workload=workload, settings={})
+        found = [f for f in found if "counts" in f]
+        if not found:
+            continue
+        figure = found[0]
+        each = figure["counts"]["per_request"]
+        latency = figure["completion_latency_us"]
+        rows.append([f"`{backstore}`", *(f"{each[key]:.2f}" for key, _ in COUNTS),
+                     *(f"{latency[p]:.0f}" for p in ("p50", "p95", "p99", "p99.9"))])
+    return markdown(["backstore", *(title for _, title in COUNTS),
+                     "p50 µs", "p95", "p99", "p99.9"], rows)
+
+
+def contended(figures, kernel, module, workload="randread-512"):
+    """Contended locks of the kernel per thousand requests, by who waited for them."""
+    rows = []
+    for backstore in BACKSTORES:
+        found = [f for f in fig.select(figures, kernel=kernel, module=module, backstore=backstore,
+                                       workload=workload, settings={}) if "counts" in f]
+        if not found:
+            continue
+        callers = {}
+        for figure in found:
+            for caller, count in figure["counts"]["contended_per_thousand"].items():
+                callers[caller] = callers.get(caller, 0) + count / len(found)
+        most = sorted(callers.items(), key=lambda item: -item[1])
+        rows.append([f"`{backstore}`", f"{sum(callers.values()):.1f}",
+                     ", ".join(f"`{name}` {count:.1f}" for name, count in most[:4]) or "none"])
+    return markdown(["backstore", "all", "by who waited"], rows)
+
+
+def repeatability(figures):
+    """How far repeated boots lie apart."""
+    rows = []
+    keys = sorted({(f["kernel"], f["module"], f["backstore"], f["workload"]) for f in figures})
+    for kernel, module, backstore, workload in keys:
+        found = fig.values(figures, kernel=kernel, module=module, backstore=backstore,
+                           workload=workload)
+        if len(found) > 1:
+            rows.append([f"{kernel}, {module}, `{backstore}`, {workload}",
+                         ", ".join(f"{value / 1000:.2f}" for value in found),
+                         f"{100 * fig.spread(found):.2f} %"])
+    return markdown(["figure", "thousands of requests per second", "extremes apart"], rows)
+
+
+def ratio_with_spread(upper, lower):
+    """The ratio of the medians, and the lowest and highest of the boots in their order."""
+    if not upper or not lower:
+        return "-"
+    each = sorted(u / l for u, l in zip(upper, lower))
+    return f"{each[len(each) // 2]:.2f} ({each[0]:.2f} to {each[-1]:.2f})"
+
+
+def parallel(figures, kernel):
+    """Ratios of boots with processors in parallel."""
+    rows = []
+    for workload in ("randread-4k", "randread-32k", "mixed-4k", "randread-512"):
+        def iops(module, backstore):
+            # pylint: disable=cell-var-from-loop
+            return fig.values(figures, kernel=kernel, module=module, backstore=backstore,
+                              workload=workload, settings={})
+        rows.append([workload.replace("-", " "),
+                     ratio_with_spread(iops("direct", "user:file"), iops("stock", "user:file")),
+                     ratio_with_spread(iops("stock", "user:file"), iops("stock", "user:qcow")),
+                     ratio_with_spread(iops("stock", "user:file"), iops("stock", "lio:fileio"))])
+    return markdown(["workload", "`user:file` direct / stock", "`user:file` / `user:qcow`",
+                     "`user:file` / `lio:fileio`"], rows)
+
+
+def settings_text(settings):
+    """Settings as an administrator names them."""
+    return ", ".join(f"{key.partition(':')[2]}={value}" for key, value in settings.items())
+
+
+def completion_cpu(figures, kernel):
+    """Throughput by completion processor and rq_affinity, relative to the defaults."""
+    rows = []
+    combinations = []
+    for figure in fig.select(figures, kernel=kernel):
+        if figure["settings"] not in combinations:
+            combinations.append(figure["settings"])
+    for settings in combinations:
+        row = [settings_text(settings)]
+        for module in ("stock", "direct"):
+            found = fig.values(figures, kernel=kernel, module=module, settings=settings)
+            base = fig.values(figures, kernel=kernel, module="stock",
+                              settings={"target:cmd_completion_affinity": "-1",
+                                        "queue:rq_affinity": "1"})
+            row.append(ratio_with_spread(found, base))
+        rows.append(row)
+    return markdown(["setting", "stock", "direct"], rows)
+
+
+def tuning(figures, workload):
+    """What each setting does to one workload, against the same without it."""
+    rows = []
+    combinations = []
+    for figure in fig.select(figures, workload=workload):
+        if figure["settings"] and figure["settings"] not in combinations:
+            combinations.append(figure["settings"])
+    for settings in combinations:
+        row = [settings_text(settings)]
+        for kernel in fig.kernels(figures):
+            for module in ("stock", "direct"):
+                wanted = {"kernel": kernel, "module": module, "workload": workload}
+                row.append(percent(ratio(fig.median(figures, settings=settings, **wanted),
+                                         fig.median(figures, settings={}, **wanted))))
+        rows.append(row)
+    head = [f"{kernel} {module}" for kernel in fig.kernels(figures) for module in ("stock", "direct")]
+    return markdown(["setting", *head], rows)
