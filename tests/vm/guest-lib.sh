@@ -162,10 +162,12 @@ runner_kill() {
 	wait_until "tcmu-runner is gone after SIGKILL" process_gone "$pid"
 }
 
+# A process whose first thread has ended keeps its files and locks until the others have, too.
 process_gone() {
 	local line
+	local -a threads=("/proc/$1/task"/*)
 	{ read -r line <"/proc/$1/stat"; } 2>/dev/null || return 0
-	[[ ${line##*) } == [ZX]* ]]
+	[[ ${line##*) } == [ZX]* ]] && ((${#threads[@]} == 1))
 }
 
 # uio_of NAME: prints the uio device (uio0, …) of the user-backed LUN NAME.
