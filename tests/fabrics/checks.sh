@@ -16,8 +16,7 @@ check_create() {
 
 check_verified_io() {
 	note "$path_name: verified I/O"
-	path_load_start 1
-	path_load_succeeds
+	path_round || fail "the load failed: $(path_load_says)"
 }
 
 check_data_reaches_file() {
@@ -81,25 +80,24 @@ check_disk_grew() {
 
 check_remove_under_load() {
 	note "$path_name: remove under load"
-	path_load_start 20
+	path_load_start
 	path_remove_lun
 	path_load_fails
 	path_forget
 	path_add_lun "$lun_name"
 	path_find
-	path_load_start 1
-	path_load_succeeds
+	path_round || fail "the load failed: $(path_load_says)"
 }
 
 check_daemon_restart_under_load() {
 	note "$path_name: daemon killed and restarted under load"
-	path_load_start 3
+	path_load_start
 	runner_kill
 	runner_start
 	path_load_goes_on 300
-	path_load_is_running
 	runner_kill
 	runner_start
+	path_load_goes_on 300
 	path_load_succeeds
 }
 

@@ -12,7 +12,7 @@
 #     path_forget             makes the initiator forget a LUN that was removed
 #
 # A path whose initiator is not the kernel's leaves $path_device empty and has a path_command and a
-# path_load_start of its own.
+# path_round of its own.
 # shellcheck source-path=SCRIPTDIR source=../vm/guest-lib.sh
 source "$TCMU_EXT_SOURCE/tests/vm/guest-lib.sh"
 
@@ -177,48 +177,57 @@ expect_equal() {
 # --- load ------------------------------------------------------------------------------------
 
 path_report=$TCMU_EXT_RESULTS/load
+path_load_end=$guest_state/load-end
 
-# path_load_start ROUNDS: begins verified I/O in the background, ROUNDS times over 8 MiB.
+# path_round: verified I/O over 8 MiB.
+path_round() {
+	fio --name=load --filename="$path_device" --allow_file_create=0 --ioengine=libaio --direct=1 \
+		--iodepth=16 --bs=4k --size=8M --rw=randwrite --verify=crc32c --verify_fatal=1 \
+		--verify_state_save=0 --loops=2 --output="$path_report" >"$path_report.output" 2>&1
+}
+
+path_rounds() {
+	while path_round; do
+		[[ ! -e $path_load_end ]] || return 0
+	done
+	return 1
+}
+
+# path_load_start: begins verified I/O in the background; returns when it is well on its way.
 path_load_start() {
-	rm -f "$path_report"*
-	fio --name=load --filename="$path_device" --allow_file_create=0 --ioengine=libaio --direct=1 --iodepth=16 --bs=4k \
-		--size=8M --rw=randwrite --norandommap=0 --verify=crc32c --verify_fatal=1 \
-		--verify_state_save=0 --loops="$1" --output="$path_report" \
-		>"$path_report.output" 2>&1 </dev/null &
+	rm -f "$path_report"* "$path_load_end"
+	path_rounds </dev/null &
 	path_load=$!
-	wait_until "the load writes" path_load_runs
+	path_load_goes_on 200
 }
 
-# Commands that reached the target, by its own count.
+# Commands that reached the LUN, by the target's own count.
 path_commands() {
-	cat "$path_configfs"/*/*/*/lun/lun_"$path_lun_number"/statistics/scsi_tgt_port/in_cmds 2>/dev/null || echo 0
+	cat "$(path_lun)/statistics/scsi_tgt_port/in_cmds"
 }
 
-path_load_runs() {
-	process_gone "$path_load" || (($(path_commands) > 200))
-}
-
-# path_load_goes_on COMMANDS: waits until so many more of them reached the target.
+# path_load_goes_on COMMANDS: waits until so many more of them reached the LUN.
 path_load_goes_on() {
 	local from
 	from=$(path_commands)
 	wait_until "the load goes on; there were $from commands" path_load_past $((from + $1))
+	! process_gone "$path_load" || fail "the load ended: $(path_load_says)"
 }
 
 path_load_past() {
 	process_gone "$path_load" || (($(path_commands) >= $1))
 }
 
-path_load_is_running() {
-	! process_gone "$path_load" || fail "the load ended too early: $(path_load_says)"
-}
-
 path_load_says() {
-	cat "$path_report"* 2>/dev/null | tail -n 30
+	local file
+	for file in "$path_report"*; do
+		tail -n 30 -- "$file"
+	done
 }
 
-# path_load_succeeds: waits for the load, which must have found every block as written.
+# path_load_succeeds: lets the load end, which must have found every block as written.
 path_load_succeeds() {
+	touch "$path_load_end"
 	wait "$path_load" || fail "the load failed: $(path_load_says)"
 }
 
@@ -227,5 +236,5 @@ path_load_fails() {
 	if wait "$path_load"; then
 		fail "the load never noticed"
 	fi
-	! path_load_says | grep -qi 'verify' || fail "wrong data: $(path_load_says)"
+	! path_load_says | grep -q -e verify: -e 'wrong data' || fail "wrong data: $(path_load_says)"
 }

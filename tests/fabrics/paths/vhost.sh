@@ -5,7 +5,7 @@
 # does.
 
 path_target=naa.5001405000000001
-path_nexus=naa.5001405000000002
+vhost_program=$TCMU_EXT_BUILD/tests/fabrics/vhost-scsi-initiator
 
 path_up() {
 	modprobe vhost_scsi
@@ -24,8 +24,7 @@ path_lun() {
 }
 
 vhost_initiator() {
-	"$TCMU_EXT_BUILD/tests/fabrics/vhost-scsi-initiator" --lun "$path_lun_number" "$@" \
-		"$path_target"
+	"$vhost_program" --lun "$path_lun_number" "$@" "$path_target"
 }
 
 path_find() {
@@ -56,14 +55,12 @@ path_command() {
 	esac
 }
 
-# path_load_start ROUNDS [OPTION…]
-path_load_start() {
-	local rounds=$1
-	shift
-	rm -f "$path_report"*
+path_round() {
+	vhost_round
+}
+
+# vhost_round [OPTION…]
+vhost_round() {
 	vhost_initiator --queues 2 --depth 16 --region 8388608 --verify --read-percent 50 \
-		--requests $((2048 * 2 * rounds)) "$@" \
-		>"$path_report" 2>"$path_report.output" </dev/null &
-	path_load=$!
-	wait_until "the load writes" path_load_runs
+		--requests 4096 "$@" >"$path_report" 2>"$path_report.output"
 }
