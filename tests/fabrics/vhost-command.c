@@ -21,7 +21,8 @@ struct sense {
 	uint8_t key, code, qualifier;
 };
 
-void command_init(struct command *command, unsigned index, uint8_t target, uint16_t lun)
+void command_init(struct command *command, unsigned index, uint64_t tag, uint8_t target,
+		  uint16_t lun)
 {
 	struct virtio_scsi_cmd_req *request = &command->buffers->request;
 
@@ -30,7 +31,7 @@ void command_init(struct command *command, unsigned index, uint8_t target, uint1
 	request->lun[1] = target;
 	request->lun[2] = (uint8_t)(0x40 | lun >> 8);
 	request->lun[3] = (uint8_t)lun;
-	request->tag = htole64(index);
+	request->tag = htole64(tag);
 	request->task_attr = VIRTIO_SCSI_S_SIMPLE;
 }
 

@@ -39,10 +39,12 @@ enum command_result {
 };
 
 /*
- * Command number `index` of a queue. The LUN is in the format of virtio-scsi: 1, the target, which
- * vhost-scsi takes for the number of the target portal group, and a flat LUN.
+ * Command number `index` of a queue, with a tag that no other command of the LUN has. The LUN is in
+ * the format of virtio-scsi: 1, the target, which vhost-scsi takes for the number of the target
+ * portal group, and a flat LUN.
  */
-void command_init(struct command *command, unsigned index, uint8_t target, uint16_t lun);
+void command_init(struct command *command, unsigned index, uint64_t tag, uint8_t target,
+		  uint16_t lun);
 
 /* Fills in the command and offers it to the queue. */
 void command_offer(struct command *command, struct vhost_queue *queue, const uint8_t *cdb,

@@ -78,7 +78,7 @@ static void make_event_queue(struct session *session)
 }
 
 static void make_request_queue(struct session *session, struct load_queue *queue,
-			       const struct session_options *options)
+			       uint64_t first_tag, const struct session_options *options)
 {
 	make_queue(session, &queue->queue, descriptors_for(options->depth));
 	queue->slots = calloc(options->depth, sizeof(*queue->slots));
@@ -89,7 +89,7 @@ static void make_request_queue(struct session *session, struct load_queue *queue
 
 		command->buffers = take_memory(session, sizeof(*command->buffers));
 		command->data = take_memory(session, options->data_bytes);
-		command_init(command, i, options->target, options->lun);
+		command_init(command, i, first_tag + i, options->target, options->lun);
 	}
 }
 
@@ -103,7 +103,8 @@ static void make_queues(struct session *session, const struct session_options *o
 	if (!session->queues)
 		err(1, "no memory");
 	for (unsigned i = 0; i < options->queues; i++)
-		make_request_queue(session, &session->queues[i], options);
+		make_request_queue(session, &session->queues[i], (uint64_t)i * options->depth,
+				   options);
 }
 
 void session_open(struct session *session, const struct session_options *options)
