@@ -51,7 +51,7 @@ int bounce_read(struct storage *storage, const struct iovec *iov, size_t iov_cou
 	return error;
 }
 
-int bounce_write(const struct storage *storage, const struct iovec *iov, size_t iov_count,
+int bounce_write(struct storage *storage, const struct iovec *iov, size_t iov_count,
 		 uint64_t offset, size_t bytes, int call_flags, size_t *done_bytes)
 {
 	size_t buffer_bytes;

@@ -117,8 +117,41 @@ int storage_read(void *instance, struct iovec *iov, size_t iov_count, uint64_t o
 	return 0;
 }
 
-int transfer_write(const struct storage *storage, struct iovec *iov, size_t iov_count,
-		   uint64_t offset, size_t bytes, int call_flags, size_t *done_bytes)
+/*
+ * What fails with RWF_DSYNC may be an earlier write, of which a flush would then not hear again.
+ * EIO counts as that. Of other errors, lack of space above all, the same write without the flush
+ * tells: it only succeeds where the flush was at fault. Not so of errors that pass: those are never
+ * what a flush reports of the medium.
+ */
+static bool has_lost_write(const struct storage *storage, const struct iovec *iov, size_t iov_count,
+			   uint64_t offset, int error)
+{
+	switch (error) {
+	case -EIO:
+		return true;
+	case -EAGAIN:
+	case -ENOMEM:
+	case -EOPNOTSUPP:
+		return false;
+	default:
+		return pwritev2(storage->fd, iov, entries_per_call(iov_count), (off_t)offset, 0) >
+		       0;
+	}
+}
+
+static int write_error(struct storage *storage, const struct iovec *iov, size_t iov_count,
+		       uint64_t offset, int call_flags)
+{
+	int error = -errno;
+
+	if ((call_flags & RWF_DSYNC) && !storage->direct &&
+	    has_lost_write(storage, iov, iov_count, offset, error))
+		storage->lost_write_error = error;
+	return error;
+}
+
+int transfer_write(struct storage *storage, struct iovec *iov, size_t iov_count, uint64_t offset,
+		   size_t bytes, int call_flags, size_t *done_bytes)
 {
 	*done_bytes = 0;
 	while (*done_bytes < bytes) {
@@ -129,7 +162,8 @@ int transfer_write(const struct storage *storage, struct iovec *iov, size_t iov_
 		if (count < 0 && errno == EINTR)
 			continue;
 		if (count < 0)
-			return -errno;
+			return write_error(storage, iov, iov_count, offset + *done_bytes,
+					   call_flags);
 		/* From within a block O_DIRECT cannot go on: that block is written again. */
 		progress = round_down((size_t)count, storage->transfer_alignment_bytes);
 		if (!progress)
@@ -141,8 +175,8 @@ int transfer_write(const struct storage *storage, struct iovec *iov, size_t iov_
 	return 0;
 }
 
-static int write_all(const struct storage *storage, struct iovec *iov, size_t iov_count,
-		     uint64_t offset, size_t bytes, int call_flags, size_t *done_bytes)
+static int write_all(struct storage *storage, struct iovec *iov, size_t iov_count, uint64_t offset,
+		     size_t bytes, int call_flags, size_t *done_bytes)
 {
 	if (storage->direct && !is_aligned(storage, iov, iov_count, offset))
 		return bounce_write(storage, iov, iov_count, offset, bytes, call_flags, done_bytes);
@@ -186,9 +220,6 @@ int storage_write(void *instance, struct iovec *iov, size_t iov_count, uint64_t 
 		return 0;
 	if (error == -EBADF && storage->read_only)
 		return -EROFS;
-	/* What failed may be an earlier write, of which a flush would then not hear again. */
-	if (error == -EIO && durable && !storage->direct)
-		storage->lost_write_error = error;
 	return storage_device_error(storage, error, offset + bytes);
 }
 

@@ -21,13 +21,13 @@ static inline uint64_t round_up(uint64_t value, uint64_t alignment)
  * Writes all of buffers that are aligned. `call_flags` are those of pwritev2(). Returns 0 or
  * -errno. The entries of `iov` may change.
  */
-int transfer_write(const struct storage *storage, struct iovec *iov, size_t iov_count,
-		   uint64_t offset, size_t bytes, int call_flags, size_t *done_bytes);
+int transfer_write(struct storage *storage, struct iovec *iov, size_t iov_count, uint64_t offset,
+		   size_t bytes, int call_flags, size_t *done_bytes);
 
 /* As storage_read() and transfer_write(), for buffers of any alignment. These allocate. */
 int bounce_read(struct storage *storage, const struct iovec *iov, size_t iov_count, uint64_t offset,
 		size_t bytes, size_t *done_bytes);
-int bounce_write(const struct storage *storage, const struct iovec *iov, size_t iov_count,
+int bounce_write(struct storage *storage, const struct iovec *iov, size_t iov_count,
 		 uint64_t offset, size_t bytes, int call_flags, size_t *done_bytes);
 
 #endif

@@ -103,7 +103,7 @@ static bool try_method(struct storage *storage, enum zero_method method, uint64_
 	}
 }
 
-static int write_zero_pages(const struct storage *storage, uint64_t offset, uint64_t bytes)
+static int write_zero_pages(struct storage *storage, uint64_t offset, uint64_t bytes)
 {
 	struct iovec iov[ZERO_PAGES_PER_CALL];
 	int error = 0;

@@ -357,17 +357,40 @@ static void test_an_error_met_by_a_durable_write_fails_later_flushes(void **stat
 	size_t done;
 
 	/* An error of this write alone. */
-	shim_script(SHIM_PWRITEV2, -EIO, -ENOSPC);
+	shim_script(SHIM_PWRITEV2, -EIO, -ENOMEM, -ENOSPC, -ENOSPC);
 	assert_int_equal(backend_write(fixture, fixture->message, 0, 512, 0, &done), -EIO);
 	assert_int_equal(
 		backend_write(fixture, fixture->message, 0, 512, TCMU_EXT_IO_DURABLE, &done),
+		-ENOMEM);
+	assert_int_equal(
+		backend_write(fixture, fixture->message, 0, 512, TCMU_EXT_IO_DURABLE, &done),
 		-ENOSPC);
+	assert_int_equal(shim_record(SHIM_PWRITEV2, 3)->flags, 0);
 	assert_int_equal(backend_flush(fixture), 0);
 	/* Perhaps of an earlier one. */
 	shim_script(SHIM_PWRITEV2, -EIO);
 	assert_int_equal(
 		backend_write(fixture, fixture->message, 0, 512, TCMU_EXT_IO_DURABLE, &done), -EIO);
 	assert_int_equal(backend_flush(fixture), -EIO);
+}
+
+/* As a thin volume without space left, or a drive with a bad sector, fails what was written back.
+ */
+static void test_a_flush_that_fails_otherwise_than_by_eio_is_told_from_a_write(void **state)
+{
+	static const int flush_errors[] = { ENOSPC, EDQUOT, ENODATA, ETIMEDOUT };
+	struct fixture *fixture = *state;
+	size_t done;
+
+	for (size_t i = 0; i < ARRAY_COUNT(flush_errors); i++) {
+		fixture_open(fixture, &tcmu_ext_backend_file, FILE_BYTES);
+		shim_script(SHIM_PWRITEV2, 100, -flush_errors[i]);
+		assert_int_equal(backend_write(fixture, fixture->message, 0, 512,
+					       TCMU_EXT_IO_DURABLE, &done),
+				 -flush_errors[i]);
+		assert_int_equal(done, 100);
+		assert_int_equal(backend_flush(fixture), -flush_errors[i]);
+	}
 }
 
 static void test_a_read_only_file_refuses_writes(void **state)
@@ -508,6 +531,7 @@ int main(void)
 		TEST(test_durability_without_a_flag_for_it),
 		TEST(test_a_failed_flush_is_not_forgotten),
 		TEST(test_an_error_met_by_a_durable_write_fails_later_flushes),
+		TEST(test_a_flush_that_fails_otherwise_than_by_eio_is_told_from_a_write),
 		TEST(test_a_read_only_file_refuses_writes),
 		TEST(test_a_transfer_that_must_not_wait),
 		TEST(test_how_transfers_are_queued),
