@@ -24,9 +24,9 @@ static int reserve(const struct storage *storage, off_t size, off_t new_size)
 	return error;
 }
 
-static int extend(const struct file *file, off_t size, off_t new_size)
+static int extend(struct file *file, off_t size, off_t new_size)
 {
-	const struct storage *storage = &file->storage;
+	struct storage *storage = &file->storage;
 	int error = 0;
 
 	if (storage->read_only)
@@ -35,9 +35,8 @@ static int extend(const struct file *file, off_t size, off_t new_size)
 		error = reserve(storage, size, new_size);
 	if (!error && ftruncate(storage->fd, new_size))
 		error = -errno;
-	if (!error && fsync(storage->fd))
-		error = -errno;
-	return error;
+	/* Meets the failures of earlier writes, too, which no later flush may then call good. */
+	return error ? error : storage_flush(storage);
 }
 
 int file_resize(void *instance, uint64_t size_bytes)
