@@ -65,7 +65,8 @@ struct tcmu_ext_disk_config {
 
 /*
  * Makes a disk on `backend`, which must outlive it. Strings are copied. Returns 0; -EINVAL when the
- * sizes do not fit the backend (the log says why); -ENOMEM.
+ * configuration is wrong or does not fit the backend (the log says why) or when its struct_bytes is
+ * smaller than this library's (nothing is said); -ENOMEM.
  */
 TCMU_EXT_API int tcmu_ext_disk_create(struct tcmu_ext_backend *backend,
 				      const struct tcmu_ext_disk_config *config,
@@ -149,7 +150,8 @@ struct tcmu_ext_disk_counters {
 	uint64_t flush_commands;
 };
 
-/* Copies the counters; `counters_bytes` is sizeof(struct tcmu_ext_disk_counters). */
+/* Copies the counters; `counters_bytes` is sizeof(struct tcmu_ext_disk_counters). Those that this
+ * library does not know are 0. */
 TCMU_EXT_API void tcmu_ext_disk_get_counters(const struct tcmu_ext_disk *disk,
 					     struct tcmu_ext_disk_counters *counters,
 					     size_t counters_bytes);

@@ -77,8 +77,9 @@ static int check_config(const struct tcmu_ext_backend *backend,
 {
 	const struct tcmu_ext_backend_properties *properties = &backend->properties;
 
+	/* Said to nobody: the log is among what may be missing. */
 	if (config->struct_bytes < sizeof(*config))
-		return refuse(&config->log, "the disk configuration is not that of this library");
+		return -EINVAL;
 	if (!is_block_size(config->logical_block_bytes))
 		return refuse(&config->log, "the logical block size must be 512, 1024, 2048 or "
 					    "4096 bytes: set hw_block_size to one of them");
@@ -225,6 +226,7 @@ void tcmu_ext_disk_get_counters(const struct tcmu_ext_disk *disk,
 
 	for (size_t i = 0; i < sizeof(copy) / sizeof(*to); i++)
 		to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+	memset(counters, 0, counters_bytes);
 	memcpy(counters, &copy, counters_bytes < sizeof(copy) ? counters_bytes : sizeof(copy));
 }
 

@@ -179,6 +179,10 @@ static void test_shorter_structure_is_refused(void **state)
 	(void)state;
 	config.struct_bytes = sizeof(config) - 8;
 	assert_int_equal(try_create(&config, 1), -EINVAL);
+	/* Without the log, what lies there is not called. */
+	config.struct_bytes = offsetof(struct tcmu_ext_disk_config, log);
+	config.log.write = (void (*)(void *, enum tcmu_ext_log_level, const char *))1;
+	assert_int_equal(try_create(&config, 1), -EINVAL);
 }
 
 static void test_no_log_is_no_obstacle(void **state)

@@ -267,11 +267,15 @@ static void test_commands_and_bytes_are_counted(void **state)
 	disk_fixture_close(&fixture);
 }
 
-/* A caller compiled against an older header gets the counters it knows, and no byte more. */
-static void test_counters_are_copied_as_far_as_the_caller_knows_them(void **state)
+/* A caller compiled against another header gets the counters both know, and no byte more. */
+static void test_counters_are_copied_as_far_as_both_know_them(void **state)
 {
 	struct disk_fixture fixture;
 	uint64_t counters[2] = { UINT64_MAX, UINT64_MAX };
+	struct {
+		struct tcmu_ext_disk_counters known;
+		uint64_t unknown;
+	} newer;
 
 	(void)state;
 	disk_fixture_open(&fixture, &disk_setup_default);
@@ -279,6 +283,10 @@ static void test_counters_are_copied_as_far_as_the_caller_knows_them(void **stat
 				   sizeof(counters[0]));
 	assert_true(counters[0] == 0);
 	assert_true(counters[1] == UINT64_MAX);
+	memset(&newer, 0xff, sizeof(newer));
+	tcmu_ext_disk_get_counters(fixture.disk, &newer.known, sizeof(newer));
+	assert_true(newer.known.flush_commands == 0);
+	assert_true(newer.unknown == 0);
 	disk_fixture_close(&fixture);
 }
 
@@ -292,7 +300,7 @@ int main(void)
 		cmocka_unit_test(test_buffer_too_small_is_refused),
 		cmocka_unit_test(test_more_than_the_maximum_transfer_length_is_refused),
 		cmocka_unit_test(test_commands_and_bytes_are_counted),
-		cmocka_unit_test(test_counters_are_copied_as_far_as_the_caller_knows_them),
+		cmocka_unit_test(test_counters_are_copied_as_far_as_both_know_them),
 	};
 
 	return run_unit_tests(tests);
