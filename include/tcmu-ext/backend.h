@@ -6,9 +6,11 @@
  * Offsets and lengths are bytes. Errors are negative errno. A backend knows nothing of SCSI.
  *
  * Threads: open, close, resize and the data operations of one instance are called by one thread at
- * a time, except that `resize` may run beside data operations (it grows only, and what lies beyond
- * the old end is not touched until it has returned). An instance that has the operation
- * `describe_queue` takes data operations on several threads at once.
+ * a time, with two exceptions. `resize` may run beside data operations (it grows only, and what
+ * lies beyond the old end is not touched until it has returned). `flush` may run beside any of
+ * them, also beside another flush (when the disk's write cache is turned off by another thread). An
+ * instance that has the operation `describe_queue` takes data operations on several threads at
+ * once.
  */
 #ifndef TCMU_EXT_BACKEND_H
 #define TCMU_EXT_BACKEND_H
@@ -63,9 +65,10 @@ struct tcmu_ext_backend_config {
  * anew. The library clears it and sets struct_bytes before it asks; a backend fills what it knows.
  */
 struct tcmu_ext_backend_properties {
-	size_t struct_bytes;          /* sizeof(struct tcmu_ext_backend_properties) */
-	uint64_t size_bytes;          /* bytes there are now, never less than the LUN needs */
-	uint32_t logical_block_bytes; /* transfers must be a multiple of this; 1 when any will do */
+	size_t struct_bytes; /* sizeof(struct tcmu_ext_backend_properties) */
+	uint64_t size_bytes; /* bytes there are now, never less than the LUN needs */
+	uint32_t
+		logical_block_bytes; /* transfers must be a multiple of this; 0 or 1: any will do */
 	uint32_t physical_block_bytes;      /* what the medium writes at once without a read */
 	uint32_t physical_alignment_bytes;  /* offset of the first physical block */
 	uint32_t optimal_transfer_bytes;    /* 0: nothing known */

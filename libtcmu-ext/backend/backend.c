@@ -30,6 +30,9 @@ static void describe(const struct tcmu_ext_backend *backend,
 {
 	*properties = (struct tcmu_ext_backend_properties){ .struct_bytes = sizeof(*properties) };
 	backend->operations.describe(backend->instance, properties);
+	/* A backend fills what it knows, and the disk divides by this. */
+	if (!properties->logical_block_bytes)
+		properties->logical_block_bytes = 1;
 }
 
 int tcmu_ext_backend_open(const struct tcmu_ext_backend_operations *operations,

@@ -104,6 +104,8 @@ static void test_open_and_close(void **state)
 	assert_ptr_equal(seen_config.path, fixture->config.path);
 	assert_int_equal(tcmu_ext_backend_properties(fixture->backend)->size_bytes, 4711);
 	assert_int_equal(tcmu_ext_backend_properties(fixture->backend)->physical_block_bytes, 4096);
+	/* Not described: any multiple will do. */
+	assert_int_equal(tcmu_ext_backend_properties(fixture->backend)->logical_block_bytes, 1);
 	fixture_close(fixture);
 	assert_int_equal(closed, 1);
 	tcmu_ext_backend_close(NULL);
