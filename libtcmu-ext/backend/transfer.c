@@ -30,6 +30,18 @@ static bool is_aligned(const struct storage *storage, const struct iovec *iov, s
 	       !(transfers & (storage->transfer_alignment_bytes - 1));
 }
 
+/*
+ * A call that moved nothing has met the end, unless it got no more than entries without length: it
+ * takes only so many at a time. Those are dropped; returns whether there were any.
+ */
+static bool drop_empty_entries(struct iovec **iov, size_t *iov_count)
+{
+	size_t before = *iov_count;
+
+	tcmu_ext_iovec_advance(iov, iov_count, 0);
+	return *iov_count < before;
+}
+
 static bool file_ends_before(const struct storage *storage, uint64_t offset)
 {
 	struct stat status;
@@ -103,6 +115,8 @@ int storage_read(void *instance, struct iovec *iov, size_t iov_count, uint64_t o
 
 		if (count < 0)
 			return storage_device_error(storage, (int)count, offset + bytes);
+		if (!count && drop_empty_entries(&iov, &iov_count))
+			continue;
 		if (!count) {
 			error = read_beyond_end(storage, iov, iov_count, offset + bytes,
 						bytes - *done_bytes);
@@ -164,6 +178,8 @@ int transfer_write(struct storage *storage, struct iovec *iov, size_t iov_count,
 		if (count < 0)
 			return write_error(storage, iov, iov_count, offset + *done_bytes,
 					   call_flags);
+		if (!count && drop_empty_entries(&iov, &iov_count))
+			continue;
 		/* From within a block O_DIRECT cannot go on: that block is written again. */
 		progress = round_down((size_t)count, storage->transfer_alignment_bytes);
 		if (!progress)

@@ -127,6 +127,41 @@ static void test_nothing_to_do_calls_nothing(void **state)
 	assert_int_equal(shim_count_all(), 0);
 }
 
+/* As many as one call takes, and more: that call moves nothing, though the file goes on. */
+static void test_entries_without_length(void **state)
+{
+	enum { MOST = 3 * IOV_MAX };
+	static const size_t counts[] = { 1, IOV_MAX - 1, IOV_MAX, IOV_MAX + 1, MOST - 1 };
+	struct fixture *fixture = *state;
+	const struct tcmu_ext_backend_operations *operations = &fixture->backend->operations;
+	void *instance = fixture->backend->instance;
+	struct iovec iov[MOST];
+	uint8_t memory[PART_BYTES];
+	size_t done;
+
+	for (size_t i = 0; i < ARRAY_COUNT(counts); i++) {
+		size_t empty = counts[i];
+
+		memset(iov, 0, sizeof(iov));
+		memset(memory, 0, sizeof(memory));
+		iov[empty] = (struct iovec){ memory, sizeof(memory) };
+		assert_int_equal(operations->read(instance, iov, empty + 1, PART_OFFSET,
+						  sizeof(memory), 0, &done),
+				 0);
+		assert_int_equal(done, sizeof(memory));
+		fixture_check_bytes(memory, PART_OFFSET, sizeof(memory));
+
+		clear_file(fixture);
+		memset(iov, 0, sizeof(iov));
+		iov[empty] = (struct iovec){ memory, sizeof(memory) };
+		assert_int_equal(operations->write(instance, iov, empty + 1, PART_OFFSET,
+						   sizeof(memory), 0, &done),
+				 0);
+		assert_int_equal(done, sizeof(memory));
+		fixture_check_file(fixture->path, PART_OFFSET, sizeof(memory));
+	}
+}
+
 static void test_short_reads_go_on(void **state)
 {
 	struct fixture *fixture = *state;
@@ -520,6 +555,7 @@ int main(void)
 		TEST(test_a_read_is_one_call),
 		TEST(test_a_write_is_one_call),
 		TEST(test_nothing_to_do_calls_nothing),
+		TEST(test_entries_without_length),
 		TEST(test_short_reads_go_on),
 		TEST(test_short_writes_go_on),
 		TEST(test_all_of_a_durable_write_is_durable),
