@@ -239,6 +239,12 @@ int storage_write(void *instance, struct iovec *iov, size_t iov_count, uint64_t 
 	return storage_device_error(storage, error, offset + bytes);
 }
 
+/* What write-back lost for lack of memory does not come back when there is some. */
+static int lasting_error(int error)
+{
+	return error == -ENOMEM || error == -EAGAIN ? -EIO : error;
+}
+
 int storage_flush(void *instance)
 {
 	struct storage *storage = instance;
@@ -247,8 +253,11 @@ int storage_flush(void *instance)
 	do
 		error = fdatasync(storage->fd) ? -errno : 0;
 	while (error == -EINTR);
+	if (!error || storage->direct)
+		return error ? error : storage->lost_write_error;
 	/* The page cache reports a failed write once and then takes its pages for clean. */
-	if (error && !storage->direct && !storage->lost_write_error)
+	error = lasting_error(error);
+	if (!storage->lost_write_error)
 		storage->lost_write_error = error;
-	return error ? error : storage->lost_write_error;
+	return error;
 }
