@@ -65,10 +65,9 @@ struct tcmu_ext_backend_config {
  * anew. The library clears it and sets struct_bytes before it asks; a backend fills what it knows.
  */
 struct tcmu_ext_backend_properties {
-	size_t struct_bytes; /* sizeof(struct tcmu_ext_backend_properties) */
-	uint64_t size_bytes; /* bytes there are now, never less than the LUN needs */
-	uint32_t
-		logical_block_bytes; /* transfers must be a multiple of this; 0 or 1: any will do */
+	size_t struct_bytes;                /* sizeof(struct tcmu_ext_backend_properties) */
+	uint64_t size_bytes;                /* bytes there are now, never less than the LUN needs */
+	uint32_t logical_block_bytes;       /* of which transfers must be multiples; 0, 1: any */
 	uint32_t physical_block_bytes;      /* what the medium writes at once without a read */
 	uint32_t physical_alignment_bytes;  /* offset of the first physical block */
 	uint32_t optimal_transfer_bytes;    /* 0: nothing known */

@@ -89,4 +89,7 @@ static inline void counter_add(uint64_t *counter, uint64_t amount)
  */
 int disk_flush(struct tcmu_ext_disk *disk);
 
+/* Makes every flush fail from now on, and says so once, because of `error`. */
+void disk_flush_failed(struct tcmu_ext_disk *disk, int error);
+
 #endif

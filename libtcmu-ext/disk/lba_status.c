@@ -33,7 +33,8 @@ static int status_at(const struct tcmu_ext_disk *disk, uint64_t lba, uint32_t *b
 					       rest << disk->block_shift, &run_bytes, allocation);
 	if (error)
 		return error;
-	*blocks = (uint32_t)(run_bytes >> disk->block_shift);
+	if (run_bytes >> disk->block_shift < rest)
+		*blocks = (uint32_t)(run_bytes >> disk->block_shift);
 	/* A block that is only in part free is mapped. */
 	if (!*blocks) {
 		*blocks = 1;

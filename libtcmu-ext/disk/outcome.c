@@ -147,10 +147,16 @@ static const struct meaning write_error = { EIO,
 					    TCMU_EXT_WRITE_ERROR,
 					    "check the storage under the backing" };
 
+const char *error_text(int error)
+{
+	/* No overflow: a backend may return anything. */
+	return strerror((int)-(unsigned int)error);
+}
+
 static const struct meaning *meaning_of(int error, const struct meaning *otherwise)
 {
 	for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
-		if (meanings[i].error == -error)
+		if (error == -meanings[i].error)
 			return &meanings[i];
 	return otherwise;
 }
@@ -161,8 +167,8 @@ static enum tcmu_ext_status failure(struct tcmu_ext_disk *disk, struct tcmu_ext_
 {
 	log_limited(&disk->limiters[meaning->kind], &disk->log,
 		    meaning->kind == FAILURE_BUSY ? TCMU_EXT_LOG_WARNING : TCMU_EXT_LOG_ERROR,
-		    "%s at logical block %" PRIu64 " failed: %s; %s", action, lba, strerror(-error),
-		    meaning->advice);
+		    "%s at logical block %" PRIu64 " failed: %s; %s", action, lba,
+		    error_text(error), meaning->advice);
 	if (meaning->status != TCMU_EXT_STATUS_CHECK_CONDITION)
 		return meaning->status;
 	return check_condition_information(disk, command, meaning->key, meaning->additional_sense,

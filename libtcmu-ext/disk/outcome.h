@@ -39,6 +39,9 @@ enum tcmu_ext_status address_out_of_range(const struct tcmu_ext_disk *disk,
 enum tcmu_ext_status write_protected(const struct tcmu_ext_disk *disk,
 				     struct tcmu_ext_command *command);
 
+/* What a backend's error (negative errno) is called, whatever it is. */
+const char *error_text(int error);
+
 /*
  * The status for a backend's error (negative errno) in a READ, or in anything that writes. `lba` is
  * the first block that was not transferred. Logs the failure, sparingly.

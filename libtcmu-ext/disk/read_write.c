@@ -11,6 +11,15 @@ static bool wants_unit_access(const uint8_t *cdb)
 	return cdb[0] >= 0x20 && (cdb[1] & FORCE_UNIT_ACCESS);
 }
 
+/* The address of the block that failed, if what the backend says was done can be. */
+static uint64_t failed_block(const struct tcmu_ext_disk *disk, struct range range,
+			     size_t done_bytes)
+{
+	size_t done_blocks = done_bytes >> disk->block_shift;
+
+	return range.lba + (done_blocks < range.blocks ? done_blocks : 0);
+}
+
 enum tcmu_ext_status read_range(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command,
 				struct range range)
 {
@@ -22,8 +31,7 @@ enum tcmu_ext_status read_range(struct tcmu_ext_disk *disk, struct tcmu_ext_comm
 	error = backend->operations.read(backend->instance, command->iov, command->iov_count,
 					 range.lba << disk->block_shift, bytes, 0, &done_bytes);
 	if (__builtin_expect(error, 0))
-		return read_failure(disk, command, error,
-				    range.lba + (done_bytes >> disk->block_shift));
+		return read_failure(disk, command, error, failed_block(disk, range, done_bytes));
 	return TCMU_EXT_STATUS_GOOD;
 }
 
@@ -31,14 +39,10 @@ static enum tcmu_ext_status write_failed(struct tcmu_ext_disk *disk,
 					 struct tcmu_ext_command *command, struct range range,
 					 int error, size_t done_bytes)
 {
-	size_t done_blocks = done_bytes >> disk->block_shift;
-
 	/* Written, but not made durable: the backend has met the failure of a flush. */
-	if (done_blocks == range.blocks) {
-		atomic_store(&disk->flush_failed, true);
-		done_blocks = 0;
-	}
-	return write_failure(disk, command, error, range.lba + done_blocks);
+	if (done_bytes >> disk->block_shift >= range.blocks)
+		disk_flush_failed(disk, error);
+	return write_failure(disk, command, error, failed_block(disk, range, done_bytes));
 }
 
 enum tcmu_ext_status finish_change(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command,

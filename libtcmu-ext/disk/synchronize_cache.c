@@ -2,10 +2,20 @@
 #include "disk/synchronize_cache.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "disk/outcome.h"
 #include "disk/range.h"
+
+void disk_flush_failed(struct tcmu_ext_disk *disk, int error)
+{
+	if (atomic_exchange(&disk->flush_failed, true))
+		return;
+	log_message(&disk->log, TCMU_EXT_LOG_ERROR,
+		    "making written data durable failed: %s; writes that were acknowledged may be "
+		    "lost, and every flush fails from now on; check the storage under the backing "
+		    "and the data on the LUN, then make the LUN anew",
+		    error_text(error));
+}
 
 int disk_flush(struct tcmu_ext_disk *disk)
 {
@@ -18,13 +28,7 @@ int disk_flush(struct tcmu_ext_disk *disk)
 	/* Nothing was tried and nothing is lost when there was only no memory for it. */
 	if (!error || error == -ENOMEM || error == -EAGAIN)
 		return error;
-	/* Logged by whoever comes first, once: no later flush gets here. */
-	if (!atomic_exchange(&disk->flush_failed, true))
-		log_message(&disk->log, TCMU_EXT_LOG_ERROR,
-			    "making written data durable failed: %s; writes that were acknowledged "
-			    "may be lost, and every flush fails from now on; check the storage "
-			    "under the backing and the data on the LUN, then make the LUN anew",
-			    strerror(-error));
+	disk_flush_failed(disk, error);
 	return error;
 }
 

@@ -254,7 +254,10 @@ static void test_durable_write_that_fails_at_its_end_is_a_failed_flush(void **st
 	memory_backend_fail(&fixture.memory, MEMORY_WRITE, EIO, 512);
 	expect_sense(&fixture, write_block(&fixture, cdb), TCMU_EXT_MEDIUM_ERROR,
 		     TCMU_EXT_WRITE_ERROR);
+	/* The log tells of the write that failed, and that no flush will succeed. */
+	assert_int_equal(fixture.messages, 2);
 	expect_sense(&fixture, flush(&fixture), TCMU_EXT_MEDIUM_ERROR, TCMU_EXT_WRITE_ERROR);
+	assert_int_equal(fixture.messages, 2);
 	disk_fixture_close(&fixture);
 	/* One that fails on the way is not. */
 	disk_fixture_open(&fixture, &disk_setup_default);
