@@ -68,7 +68,7 @@ static void test_standard_data(void **state)
 	assert_true(data[2] == 5 || data[2] == 6); /* SPC-3 or SPC-4 */
 	assert_int_equal(data[3] & 0x0f, 2);
 	assert_int_equal(data[3] & 0x20, 0); /* NORMACA: NACA is refused */
-	assert_true(data[4] >= 31);
+	assert_int_equal(5 + data[4], 96);
 	assert_int_equal(data[5] & 0x01, 0);    /* PROTECT: RDPROTECT is refused */
 	assert_int_equal(data[6] & 0x10, 0);    /* MULTIP */
 	assert_int_equal(data[7] & 0x02, 0x02); /* CMDQUE: tagged commands are taken */
@@ -79,6 +79,26 @@ static void test_standard_data(void **state)
 	assert_true(data[32] > ' ');
 	for (size_t i = 5 + data[4]; i < ANSWER_BYTES; i++)
 		assert_int_equal(data[i], 0);
+	disk_fixture_close(&fixture);
+}
+
+/* SPC-4 6.4.2, table 148: the standards this is written from, in any order. */
+static void test_version_descriptors(void **state)
+{
+	static const uint16_t standards[] = { 0x00a0, 0x0460, 0x04c0 }; /* SAM-5, SPC-4, SBC-3 */
+	struct disk_fixture fixture;
+	const uint8_t *data;
+
+	(void)state;
+	disk_fixture_open(&fixture, &disk_setup_default);
+	data = standard_data(&fixture);
+	for (size_t i = 0; i < ARRAY_COUNT(standards); i++) {
+		int found = 0;
+
+		for (size_t at = 58; at < 74; at += 2)
+			found += field_get(data + at, 2) == standards[i];
+		assert_int_equal(found, 1);
+	}
 	disk_fixture_close(&fixture);
 }
 
@@ -405,6 +425,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_standard_data),
+		cmocka_unit_test(test_version_descriptors),
 		cmocka_unit_test(test_identification_given_by_the_caller),
 		cmocka_unit_test(test_identification_is_copied),
 		cmocka_unit_test(test_allocation_length_truncates),

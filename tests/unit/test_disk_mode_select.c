@@ -293,6 +293,8 @@ static void test_unknown_pages_are_refused(void **state)
 		expect_sense(&fixture, mode_select_pages(&fixture, page, sizeof(page)),
 			     TCMU_EXT_ILLEGAL_REQUEST, TCMU_EXT_INVALID_FIELD_IN_PARAMETER_LIST);
 		assert_int_equal(fixture.seen.field_byte, 4);
+		/* SPF when that is set, else the page code. */
+		assert_int_equal(fixture.seen.field_bit, code & 0x40 || code == 0x3f ? 6 : 5);
 	}
 	disk_fixture_close(&fixture);
 }

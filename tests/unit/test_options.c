@@ -139,7 +139,8 @@ static void test_option_without_a_value_takes_its_bare_choice(void **state)
 	expect_accepted("/d;size;fast", "/d", (struct values){ .colour = 1, .fast = 1, .size = 0 });
 	/* `colour` has none, so the administrator is told the choices. */
 	expect_refused("/d;colour", "red");
-	expect_refused("/d;colour", "blue-ish");
+	expect_refused("/d;colour", "write colour=red, colour=green or colour=blue-ish");
+	expect_refused("/d;fast=", "write fast=no or fast=yes");
 }
 
 static void test_switch_has_no_and_yes(void **state)
@@ -255,8 +256,10 @@ static void test_damaged_escape_is_refused(void **state)
 					   "/d;colour=%7", "/d;colour=%zz", NULL };
 
 	(void)state;
-	for (const char *const *config = bad; *config; config++)
+	for (const char *const *config = bad; *config; config++) {
+		expect_refused(*config, "two hexadecimal digits");
 		expect_refused(*config, "%25");
+	}
 }
 
 static void test_zero_byte_is_refused(void **state)
