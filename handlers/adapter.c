@@ -12,6 +12,10 @@
 enum {
 	KERNEL_DEFAULT_MAXIMUM_BLOCKS = 128, /* hw_max_sectors where nobody set it */
 	DEFAULT_MAXIMUM_BYTES = 1 << 20,     /* what tcm_loop and most initiators carry at once */
+
+	/* REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS, byte 0 (SPC-4 6.36). */
+	ABORT_TASK = 0x80,
+	LOGICAL_UNIT_RESET = 0x08,
 };
 
 /*
@@ -67,6 +71,8 @@ static int make_disk(struct tcmu_device *dev, const struct tcmu_ext_backend_conf
 		.logical_block_bytes = config->logical_block_bytes,
 		.maximum_transfer_blocks = maximum_transfer_blocks(dev),
 		.write_protect = config->read_only,
+		/* The kernel's target core does these for every backstore, and rejects the rest. */
+		.task_management_functions = ABORT_TASK | LOGICAL_UNIT_RESET,
 		.vendor_identification = "LIO-ORG", /* as the runner's VPD page 83h */
 		.product_identification = adapter_backstore.product_identification,
 		.log = adapter_log(dev),

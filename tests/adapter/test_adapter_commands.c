@@ -139,6 +139,18 @@ static void refuses_what_nobody_implements(void **state)
 	}
 }
 
+/* They are the target core's part, whose word the plugin must pass on. */
+static void reports_the_task_management_of_the_target_core(void **state)
+{
+	static const uint8_t report[12] = { 0xa3, 0x0d, 0, 0, 0, 0, 0, 0, 0, 4 };
+	uint8_t sense[TCMULIB_SENSE_BYTES];
+	uint8_t data[4] = { 0 };
+
+	(void)state;
+	assert_int_equal(send_command(report, data, sizeof(data), sense), TCMU_STS_OK);
+	assert_int_equal(data[0], 0x88); /* ABORT TASK, LOGICAL UNIT RESET */
+}
+
 /* VPD page 00h lists what the runner answers besides our own. */
 static void lists_the_pages_of_both(void **state)
 {
@@ -183,6 +195,7 @@ int main(void)
 		cmocka_unit_test(leaves_the_runner_its_commands),
 		cmocka_unit_test(refuses_what_nobody_implements),
 		cmocka_unit_test(lists_the_pages_of_both),
+		cmocka_unit_test(reports_the_task_management_of_the_target_core),
 		cmocka_unit_test(identifies_the_backstore),
 		cmocka_unit_test(is_busy_without_a_lun),
 	};
