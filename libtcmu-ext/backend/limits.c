@@ -119,7 +119,7 @@ static int check_zones(const struct block *block, dev_t device)
 	log_message(&block->storage.log, TCMU_EXT_LOG_ERROR,
 		    "%s is a host-managed zoned device, which takes writes only in order: give "
 		    "another device",
-		    block->storage.path);
+		    block->storage.name);
 	return -EINVAL;
 }
 

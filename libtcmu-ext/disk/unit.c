@@ -34,8 +34,6 @@ enum tcmu_ext_status execute_start_stop_unit(struct tcmu_ext_disk *disk,
 {
 	uint8_t action = command->cdb[4];
 
-	if (action & 0xf0)
-		return invalid_field_in_cdb(disk, command, 4, 7);
 	if (action & START_STOP_LOEJ)
 		return invalid_field_in_cdb(disk, command, 4, 1);
 	if (!(action & START_STOP_START))

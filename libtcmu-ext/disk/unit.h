@@ -14,8 +14,8 @@ enum tcmu_ext_status execute_test_unit_ready(struct tcmu_ext_disk *disk,
 enum tcmu_ext_status execute_request_sense(struct tcmu_ext_disk *disk,
 					   struct tcmu_ext_command *command);
 
-/* SBC-3 5.23. The unit is always started; it refuses to stop, to load, and to change power
- * condition. */
+/* SBC-3 5.23. The unit is always started; it refuses to stop and to load. Changing the power
+ * condition is no field of its row. */
 enum tcmu_ext_status execute_start_stop_unit(struct tcmu_ext_disk *disk,
 					     struct tcmu_ext_command *command);
 
