@@ -43,7 +43,7 @@ unsigned int range_length_byte(const uint8_t *cdb)
 	case 0:
 		return 4;
 	case 4:
-		return 10;
+		return cdb[0] == TCMU_EXT_COMPARE_AND_WRITE ? 13 : 10;
 	case 5:
 		return 6;
 	default:

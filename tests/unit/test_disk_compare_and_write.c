@@ -149,12 +149,14 @@ static void test_buffer_must_hold_both_halves(void **state)
 	(void)state;
 	open_filled(&fixture, 512);
 	buffer = make_buffer(&fixture, 11, 512);
-	expect_sense(&fixture,
-		     disk_data_out(&fixture, compare_and_write(11, 1), buffer, 1023, disk_cuts[2]),
-		     TCMU_EXT_ILLEGAL_REQUEST, TCMU_EXT_INVALID_FIELD_IN_CDB);
-	expect_sense(&fixture,
-		     disk_data_out(&fixture, compare_and_write(11, 1), buffer, 512, disk_cuts[2]),
-		     TCMU_EXT_ILLEGAL_REQUEST, TCMU_EXT_INVALID_FIELD_IN_CDB);
+	expect_invalid_field(
+		&fixture,
+		disk_data_out(&fixture, compare_and_write(11, 1), buffer, 1023, disk_cuts[2]), 13,
+		-1);
+	expect_invalid_field(
+		&fixture,
+		disk_data_out(&fixture, compare_and_write(11, 1), buffer, 512, disk_cuts[2]), 13,
+		-1);
 	assert_int_equal(memory_backend_calls(&fixture.memory), 0);
 	/* A byte more than both is left over. */
 	expect_good(&fixture,
