@@ -15,12 +15,19 @@
 #include <unistd.h>
 
 #include "backend/object.h"
+#include "plumbing/log.h"
 
 /* Reading ahead starts requests, of which a device takes only so many without waiting. */
 enum { PREFETCH_MAXIMUM_BYTES = 8 * 1024 * 1024 };
 
 int storage_init(struct storage *storage, const struct tcmu_ext_backend_config *config)
 {
+	*storage = (struct storage){ .fd = -1 };
+	if (!config->path) {
+		log_message(&config->log, TCMU_EXT_LOG_ERROR,
+			    "no path is given: set `path` of the backend's configuration");
+		return -EINVAL;
+	}
 	*storage = (struct storage){
 		.fd = -1,
 		.read_only = config->read_only,

@@ -50,7 +50,8 @@ struct storage {
 	struct tcmu_ext_log log;
 };
 
-/* Fills the fields that come from the configuration. Returns 0 or -ENOMEM. */
+/* Fills the fields that come from the configuration. Returns 0, -EINVAL without a path, or
+ * -ENOMEM. The storage may be released in each case. */
 int storage_init(struct storage *storage, const struct tcmu_ext_backend_config *config);
 
 /* Closes the descriptor, if any, and frees what the fields own. */

@@ -71,6 +71,9 @@ static void test_only_regular_files(void **state)
 
 	check_refused(fixture, -ENOENT, "create=sparse");
 
+	fixture->config.path = NULL;
+	fixture_open_fails(fixture, &tcmu_ext_backend_file, -EINVAL, "no path");
+	fixture_open_fails(fixture, &tcmu_ext_backend_block, -EINVAL, "no path");
 	fixture->config.path = fixture->directory;
 	check_refused(fixture, -EINVAL, "is a directory: give the path of a regular file");
 	fixture->config.path = (char[]){ "/dev/null" };
