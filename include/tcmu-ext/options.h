@@ -50,7 +50,8 @@ TCMU_EXT_API extern const char *const tcmu_ext_option_switch[];
  * Returns 0; -EINVAL when the string is not valid, with `*reason` a sentence for the administrator
  * that says what to write instead, which the caller frees (NULL if memory ran out); -ENAMETOOLONG
  * likewise for a string too long to have arrived whole; -ENOMEM. On failure `*path` is NULL.
- * `reason` may be NULL. Touches no file; any thread.
+ * `reason` may be NULL. More than 64 options are refused without a reason. Touches no file; any
+ * thread.
  */
 TCMU_EXT_API int tcmu_ext_options_parse(const char *config, const struct tcmu_ext_option *options,
 					size_t option_count, void *values, char **path,

@@ -13,12 +13,14 @@
 
 const char *const tcmu_ext_option_switch[] = { "no", "yes", NULL };
 
+enum { OPTIONS_MAXIMUM = 64 };
+
 /* One parse: what is read, where the values go, and which options were met. */
 struct parse {
 	const struct tcmu_ext_option *options;
 	size_t option_count;
 	void *values;
-	uint64_t seen; /* bit per option; more than 64 options would be a defect of the table */
+	uint64_t seen; /* bit per option */
 	char *reason;
 };
 
@@ -36,6 +38,17 @@ static const struct tcmu_ext_option *find_option(const struct parse *parse, cons
 		if (strlen(candidate) == name_bytes && !memcmp(candidate, name, name_bytes))
 			return &parse->options[i];
 	}
+	return NULL;
+}
+
+/* Closes a stream on memory; NULL, with nothing left behind, when memory ran out on the way. */
+static char *finish_text(FILE *stream, char **text)
+{
+	bool failed = ferror(stream);
+
+	if (!fclose(stream) && !failed)
+		return *text;
+	free(*text);
 	return NULL;
 }
 
@@ -75,7 +88,7 @@ static char *unknown_option(const struct parse *parse, const char *name, size_t 
 	fputs(parse->option_count ? "options are" : "this handler takes no options", stream);
 	for (size_t i = 0; i < parse->option_count; i++)
 		fprintf(stream, "%s %s", i ? "," : "", parse->options[i].name);
-	return fclose(stream) ? NULL : text;
+	return finish_text(stream, &text);
 }
 
 static char *bad_value(const struct tcmu_ext_option *option, const char *fault)
@@ -88,7 +101,7 @@ static char *bad_value(const struct tcmu_ext_option *option, const char *fault)
 		return NULL;
 	fprintf(stream, "option %s %s: write ", option->name, fault);
 	list_choices(stream, option);
-	return fclose(stream) ? NULL : text;
+	return finish_text(stream, &text);
 }
 
 static int choose(struct parse *parse, const struct tcmu_ext_option *option, const char *text,
@@ -193,6 +206,10 @@ int tcmu_ext_options_parse(const char *config, const struct tcmu_ext_option *opt
 	int error;
 
 	*path = NULL;
+	if (reason)
+		*reason = NULL;
+	if (option_count > OPTIONS_MAXIMUM)
+		return -EINVAL;
 	for (size_t i = 0; i < option_count; i++)
 		*value_of(&parse, &options[i]) = options[i].default_choice;
 	error = parse_all(&parse, config, path);
@@ -226,5 +243,5 @@ char *tcmu_ext_options_describe(const char *form, const struct tcmu_ext_option *
 		fprintf(stream, "  %s (default: %s)\n", option->summary,
 			option->choices[option->default_choice]);
 	}
-	return fclose(stream) ? NULL : text;
+	return finish_text(stream, &text);
 }

@@ -360,6 +360,22 @@ static void test_no_options_at_all(void **state)
 	free(reason);
 }
 
+static void test_more_options_than_a_parse_can_track_are_refused(void **state)
+{
+	struct tcmu_ext_option many[65];
+	struct values values = { 0 };
+	char *path = (char *)state;
+	char *reason = (char *)state;
+
+	for (size_t i = 0; i < sizeof(many) / sizeof(many[0]); i++)
+		many[i] = options[0];
+	assert_int_equal(tcmu_ext_options_parse("/d", many, 65, &values, &path, &reason), -EINVAL);
+	assert_null(path);
+	assert_null(reason);
+	assert_int_equal(tcmu_ext_options_parse("/d", many, 64, &values, &path, NULL), 0);
+	free(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -381,6 +397,7 @@ int main(void)
 		cmocka_unit_test(test_string_that_may_have_been_cut_is_refused),
 		cmocka_unit_test(test_string_of_just_the_longest_length_is_taken),
 		cmocka_unit_test(test_no_options_at_all),
+		cmocka_unit_test(test_more_options_than_a_parse_can_track_are_refused),
 	};
 
 	return run_unit_tests(tests);
