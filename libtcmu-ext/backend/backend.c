@@ -58,8 +58,6 @@ int tcmu_ext_backend_open(const struct tcmu_ext_backend_operations *operations,
 		return error;
 	}
 	describe(opened, &opened->properties);
-	if (!opened->properties.logical_block_bytes)
-		opened->properties.logical_block_bytes = 1;
 	*backend = opened;
 	return 0;
 }
