@@ -61,12 +61,11 @@ static void tell_runner(struct tcmu_device *dev, struct adapter_lun *lun)
 	tcmu_dev_set_solid_state_media(dev, !tcmu_ext_backend_properties(lun->backend)->rotational);
 }
 
-static int make_disk(struct tcmu_device *dev, const struct tcmu_ext_backend_config *config,
-		     bool reopen, struct adapter_lun *lun)
+static struct tcmu_ext_disk_config disk_config(struct tcmu_device *dev,
+					       const struct tcmu_ext_backend_config *config)
 {
-	bool configured = config->cache != TCMU_EXT_CACHE_WRITETHROUGH;
-	struct tcmu_ext_disk_config disk = {
-		.struct_bytes = sizeof(disk),
+	return (struct tcmu_ext_disk_config){
+		.struct_bytes = sizeof(struct tcmu_ext_disk_config),
 		.size_bytes = config->size_bytes,
 		.logical_block_bytes = config->logical_block_bytes,
 		.maximum_transfer_blocks = maximum_transfer_blocks(dev),
@@ -77,7 +76,19 @@ static int make_disk(struct tcmu_device *dev, const struct tcmu_ext_backend_conf
 		.product_identification = adapter_backstore.product_identification,
 		.log = adapter_log(dev),
 	};
+}
 
+static int make_disk(struct tcmu_device *dev, const struct tcmu_ext_backend_config *config,
+		     bool reopen, struct adapter_lun *lun)
+{
+	bool configured = config->cache != TCMU_EXT_CACHE_WRITETHROUGH;
+	struct tcmu_ext_disk_config disk = disk_config(dev, config);
+	int error = tcmu_ext_disk_config_check(&disk); /* before a file is made for it */
+
+	if (!error)
+		error = tcmu_ext_backend_open(adapter_backstore.operations, config, &lun->backend);
+	if (error)
+		return error;
 	disk.write_cache = adapter_initial_write_cache(dev, configured, reopen);
 	return tcmu_ext_disk_create(lun->backend, &disk, &lun->disk);
 }
@@ -101,8 +112,6 @@ static int make_lun(struct tcmu_device *dev, struct tcmu_ext_backend_config *con
 	lun->path =
 		tcmu_ext_options_escape(*config->path ? config->path : adapter_backstore.subtype);
 	if (lun->path)
-		error = tcmu_ext_backend_open(adapter_backstore.operations, config, &lun->backend);
-	if (!error)
 		error = make_disk(dev, config, reopen, lun);
 	if (error) {
 		free_lun(lun);

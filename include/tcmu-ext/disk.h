@@ -64,6 +64,13 @@ struct tcmu_ext_disk_config {
 };
 
 /*
+ * Whether a disk can be made so at all: what tcmu_ext_disk_create() checks that does not depend on
+ * the backend. To be called before a backend is opened that would make a file. Returns 0, or
+ * -EINVAL (the log says why). Any thread.
+ */
+TCMU_EXT_API int tcmu_ext_disk_config_check(const struct tcmu_ext_disk_config *config);
+
+/*
  * Makes a disk on `backend`, which must outlive it. Strings are copied. Returns 0; -EINVAL when the
  * configuration is wrong or does not fit the backend (the log says why) or when its struct_bytes is
  * smaller than this library's (nothing is said); -ENOMEM.

@@ -72,11 +72,8 @@ static bool is_block_size(uint32_t bytes)
 	       !(bytes & (bytes - 1));
 }
 
-static int check_config(const struct tcmu_ext_backend *backend,
-			const struct tcmu_ext_disk_config *config)
+int tcmu_ext_disk_config_check(const struct tcmu_ext_disk_config *config)
 {
-	const struct tcmu_ext_backend_properties *properties = &backend->properties;
-
 	/* Said to nobody: the log is among what may be missing. */
 	if (config->struct_bytes < sizeof(*config))
 		return -EINVAL;
@@ -87,16 +84,24 @@ static int check_config(const struct tcmu_ext_backend *backend,
 		return refuse(&config->log, "the size is less than one logical block");
 	if (config->size_bytes > INT64_MAX)
 		return refuse(&config->log, "the size is more than a file or device can have");
-	if (config->size_bytes > properties->size_bytes)
-		return refuse(&config->log, "the backing is shorter than the disk");
-	if (config->logical_block_bytes % properties->logical_block_bytes)
-		return refuse(&config->log, "the backing cannot transfer single logical blocks of "
-					    "this size: set hw_block_size to the backing's");
 	if (config->target_port_group_support > 3)
 		return refuse(&config->log, "there is no such target port group support");
 	if (check_other_commands(config))
 		return -EINVAL;
 	return check_texts(config);
+}
+
+static int check_backend(const struct tcmu_ext_backend *backend,
+			 const struct tcmu_ext_disk_config *config)
+{
+	const struct tcmu_ext_backend_properties *properties = &backend->properties;
+
+	if (config->size_bytes > properties->size_bytes)
+		return refuse(&config->log, "the backing is shorter than the disk");
+	if (config->logical_block_bytes % properties->logical_block_bytes)
+		return refuse(&config->log, "the backing cannot transfer single logical blocks of "
+					    "this size: set hw_block_size to the backing's");
+	return 0;
 }
 
 static void set_identity(struct tcmu_ext_disk *disk, const struct tcmu_ext_disk_config *config)
@@ -148,10 +153,12 @@ static int allocate_parts(struct tcmu_ext_disk *disk, const struct tcmu_ext_disk
 int tcmu_ext_disk_create(struct tcmu_ext_backend *backend,
 			 const struct tcmu_ext_disk_config *config, struct tcmu_ext_disk **disk_out)
 {
-	int error = check_config(backend, config);
+	int error = tcmu_ext_disk_config_check(config);
 	struct tcmu_ext_disk *disk;
 
 	*disk_out = NULL;
+	if (!error)
+		error = check_backend(backend, config);
 	if (error)
 		return error;
 	disk = calloc(1, sizeof(*disk));

@@ -255,6 +255,23 @@ static void refuses_bad_strings_and_sizes(void **state)
 	refuse_open(&dev, -ENOENT, "there is no file");
 }
 
+/* What is wrong with the LUN itself is found before a file is made for it. */
+static void makes_no_file_for_an_impossible_lun(void **state)
+{
+	static const uint32_t block_sizes[] = { 1, 256, 520, 4160, 8192, 1 << 21 };
+	char path[4096];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s.new", image);
+	for (size_t i = 0; i < ARRAY_COUNT(block_sizes); i++) {
+		struct tcmu_device dev = device(".new;create=full", SIZE_BYTES);
+
+		dev.block_size = block_sizes[i];
+		refuse_open(&dev, -EINVAL, "hw_block_size");
+		assert_int_equal(access(path, F_OK), -1);
+	}
+}
+
 static void accepts_what_echo_writes(void **state)
 {
 	struct tcmu_device dev = device(";ro\n", SIZE_BYTES);
@@ -380,6 +397,7 @@ int main(void)
 		cmocka_unit_test(refuses_a_short_backing),
 		cmocka_unit_test(refuses_a_file_in_use),
 		cmocka_unit_test(refuses_bad_strings_and_sizes),
+		cmocka_unit_test(makes_no_file_for_an_impossible_lun),
 		cmocka_unit_test(accepts_what_echo_writes),
 		cmocka_unit_test(splits_long_messages),
 		cmocka_unit_test(refuses_without_permission),
