@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -211,6 +212,18 @@ static void adapter_close(struct tcmu_device *dev)
 	free_lun(lun);
 }
 
+/*
+ * A write beyond the limit on the size of files (setrlimit(2)) fails, which is an error of one
+ * LUN's. But it also raises a signal that by default ends the daemon and so all of them.
+ */
+static void survive_file_size_limit(void)
+{
+	struct sigaction action;
+
+	if (!sigaction(SIGXFSZ, NULL, &action) && action.sa_handler == SIG_DFL)
+		signal(SIGXFSZ, SIG_IGN);
+}
+
 /* The one symbol a plugin exports. Called once, before any other function here. */
 __attribute__((visibility("default"))) int handler_init(void);
 
@@ -236,5 +249,6 @@ int handler_init(void)
 	handler.cfg_desc = tcmu_ext_options_describe(adapter_backstore.form, options, option_count);
 	if (!handler.cfg_desc)
 		return -ENOMEM;
+	survive_file_size_limit();
 	return tcmur_register_handler(&handler);
 }

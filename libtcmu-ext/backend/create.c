@@ -63,9 +63,10 @@ int creation_begin(struct creation *creation, struct storage *storage)
 		return log_failure(storage, -EISDIR, "; end the path with the name of a file");
 	creation->name = slash + 1;
 	creation->directory_fd = open_directory(storage->path, creation->name);
+	if (creation->directory_fd == -ENOENT)
+		return log_failure(storage, -ENOENT, " (its directory); make that directory first");
 	if (creation->directory_fd < 0)
-		return log_failure(storage, creation->directory_fd,
-				   " (its directory); make that directory first");
+		return log_failure(storage, creation->directory_fd, " (its directory)");
 	error = make_file(creation, storage);
 	if (!error)
 		return 0;

@@ -114,6 +114,10 @@ static const struct meaning meanings[] = {
 	{ EDQUOT, FAILURE_SPACE, TCMU_EXT_STATUS_CHECK_CONDITION, TCMU_EXT_DATA_PROTECT,
 	  TCMU_EXT_SPACE_ALLOCATION_FAILED_WRITE_PROTECT,
 	  "raise the quota of the backing's owner; writes resume by themselves" },
+	{ EFBIG, FAILURE_SPACE, TCMU_EXT_STATUS_CHECK_CONDITION, TCMU_EXT_DATA_PROTECT,
+	  TCMU_EXT_SPACE_ALLOCATION_FAILED_WRITE_PROTECT,
+	  "raise the limit on the size of files that the serving process has, or move the backing "
+	  "to a file system for larger files" },
 	{ EROFS, FAILURE_WRITE_PROTECTED, TCMU_EXT_STATUS_CHECK_CONDITION, TCMU_EXT_DATA_PROTECT,
 	  TCMU_EXT_WRITE_PROTECTED, "make the backing writable again" },
 	{ EPERM, FAILURE_WRITE_PROTECTED, TCMU_EXT_STATUS_CHECK_CONDITION, TCMU_EXT_DATA_PROTECT,

@@ -128,6 +128,8 @@ static void test_lack_of_space_is_told_from_other_errors(void **state)
 			   TCMU_EXT_SPACE_ALLOCATION_FAILED_WRITE_PROTECT);
 	expect_write_sense(&fixture, EDQUOT, TCMU_EXT_DATA_PROTECT,
 			   TCMU_EXT_SPACE_ALLOCATION_FAILED_WRITE_PROTECT);
+	expect_write_sense(&fixture, EFBIG, TCMU_EXT_DATA_PROTECT,
+			   TCMU_EXT_SPACE_ALLOCATION_FAILED_WRITE_PROTECT);
 	disk_fixture_close(&fixture);
 }
 
