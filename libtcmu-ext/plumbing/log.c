@@ -10,7 +10,9 @@
 #include <time.h>
 
 enum {
-	MESSAGE_MAXIMUM_BYTES = 1024,
+	/* The longest path that a configuration string holds, twice, each byte as %XX, and a text.
+	 */
+	MESSAGE_MAXIMUM_BYTES = 2048,
 	REPEAT_SECONDS = 60,
 };
 

@@ -457,6 +457,25 @@ static void test_odd_bytes_stay_out_of_messages(void **state)
 	free(reason);
 }
 
+/* The advice at the end of a message arrives, however long the path is that comes before it. */
+static void test_long_paths_leave_room_for_advice(void **state)
+{
+	enum { PATH_BYTES = 249, NAME_MOST_BYTES = 255 };
+	struct fixture *fixture = *state;
+	size_t folder_bytes = strlen(fixture->directory) + 1;
+	size_t name_bytes = PATH_BYTES - folder_bytes;
+
+	assert_true(folder_bytes < PATH_BYTES);
+	snprintf(fixture->path, sizeof(fixture->path), "%s/", fixture->directory);
+	if (name_bytes > NAME_MOST_BYTES)
+		name_bytes = NAME_MOST_BYTES;
+	memset(fixture->path + folder_bytes, 0xff, name_bytes);
+	fixture->path[folder_bytes + name_bytes] = '\0';
+	fixture_open_fails(fixture, &tcmu_ext_backend_file, -ENOENT, ";create=sparse");
+	fixture_make_file(fixture->path, 1);
+	fixture_open_fails(fixture, &tcmu_ext_backend_file, -EINVAL, "smaller LUN");
+}
+
 static void test_memory_that_runs_out(void **state)
 {
 	struct fixture *fixture = *state;
@@ -491,6 +510,7 @@ int main(void)
 		TEST(test_checking),
 		TEST(test_checking_tells_no_more_than_needed),
 		TEST(test_odd_bytes_stay_out_of_messages),
+		TEST(test_long_paths_leave_room_for_advice),
 		TEST(test_memory_that_runs_out),
 	};
 
