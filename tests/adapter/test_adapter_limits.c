@@ -103,7 +103,7 @@ static void growing_beyond_the_limit_changes_nothing(void **state)
 	char *image = standin_file("growing.img", SIZE_BYTES);
 	struct tcmu_device dev = device(image, "");
 	struct tcmulib_cfg_info info = { .type = TCMULIB_CFG_DEV_SIZE,
-					 .data.dev_size = 2 * SIZE_BYTES };
+					 .data.dev_size = UINT64_C(2) * SIZE_BYTES };
 
 	(void)state;
 	assert_int_equal(handler->open(&dev, false), 0);
