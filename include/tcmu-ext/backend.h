@@ -43,6 +43,13 @@ enum tcmu_ext_create {
 	TCMU_EXT_CREATE_FULL,   /* all space allocated at once */
 };
 
+/* Option `io`: who waits for the storage. It is the disk on a backend that goes by it. */
+enum tcmu_ext_io_mode {
+	TCMU_EXT_IO_MODE_INLINE, /* whoever executes a command: each ends before the next begins */
+	TCMU_EXT_IO_MODE_AUTO,   /* the disk's engine, for commands that would wait */
+	TCMU_EXT_IO_MODE_ASYNC,  /* the disk's engine, for everything on the medium */
+};
+
 /*
  * What the administrator asked for. Filled by tcmu_ext_backend_config_parse(); the fields below
  * the line are set by the caller afterwards.
@@ -54,6 +61,7 @@ struct tcmu_ext_backend_config {
 	int read_only;       /* 0 or 1 */
 	int lock;            /* 0 or 1: keep others from opening it */
 	int create;          /* enum tcmu_ext_create */
+	int io;              /* enum tcmu_ext_io_mode, for whoever makes the disk */
 	/* -- set by the caller -- */
 	uint64_t size_bytes;          /* what the LUN needs; the backing may be larger */
 	uint32_t logical_block_bytes; /* of the LUN */

@@ -1,16 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
 /*
  * The disk: a direct-access block device (SBC-3, SPC-4) on a backend. It takes a CDB, a scattered
- * data buffer and room for sense data, executes the command before it returns, and answers a SAM
- * status. It knows nothing of tcmu-runner, of TCMU, or of any thread or loop.
+ * data buffer and room for sense data, executes the command and answers a SAM status. It knows
+ * nothing of tcmu-runner, of TCMU, or of any loop.
+ *
+ * tcmu_ext_disk_execute() ends a command before it returns. A disk made with
+ * TCMU_EXT_IO_MODE_AUTO or TCMU_EXT_IO_MODE_ASYNC leaves those that would wait for the storage to
+ * its engine: they are handed to tcmu_ext_disk_submit(), which returns at once, and a thread of the
+ * engine calls their completion function. Commands on overlapping blocks then still take effect in
+ * the order they came, unless both only read.
  *
  * What it advertises (mode pages, vital product data, REPORT SUPPORTED OPERATION CODES) is what it
  * does: one table of commands drives dispatch, the field checks and the report.
  *
- * Threads: the commands of one disk are executed by one thread at a time; that is also what makes
- * COMPARE AND WRITE atomic. tcmu_ext_disk_resize(), tcmu_ext_disk_set_write_cache() and
- * tcmu_ext_disk_get_counters() may be called by another thread meanwhile. Different disks are
+ * Threads: the commands of one disk are executed and submitted by one thread at a time.
+ * tcmu_ext_disk_resize(), tcmu_ext_disk_set_write_cache(), tcmu_ext_disk_get_counters() and, where
+ * there is an engine, tcmu_ext_disk_submit_read() and tcmu_ext_disk_submit_write() may be called by
+ * other threads meanwhile. COMPARE AND WRITE and whatever else reads and writes the same blocks in
+ * one command is atomic against all other commands, on the engine too. Different disks are
  * independent of one another: the library has no global state.
+ *
+ * The threads of an engine inherit what the thread that makes the disk, or later submits to it,
+ * passes on to its children (PR_SET_IO_FLUSHER, scheduling, a mount namespace). They block all
+ * signals.
  */
 #ifndef TCMU_EXT_DISK_H
 #define TCMU_EXT_DISK_H
@@ -60,6 +72,8 @@ struct tcmu_ext_disk_config {
 	const char *product_identification; /* at most 16 characters; NULL: the backend's name */
 	const char *product_revision_level; /* at most 4 characters; NULL: the library's version */
 	const char *unit_serial_number;     /* NULL or empty: VPD page 80h is NOT_MINE */
+	/* Other than INLINE only with a backend that has the operation `describe_queue`. */
+	enum tcmu_ext_io_mode io;
 	struct tcmu_ext_log log;
 };
 
@@ -79,14 +93,29 @@ TCMU_EXT_API int tcmu_ext_disk_create(struct tcmu_ext_backend *backend,
 				      const struct tcmu_ext_disk_config *config,
 				      struct tcmu_ext_disk **disk);
 
-/* Frees a disk; NULL is allowed. No command may be running. Flushes nothing: writes that were not
- * followed by SYNCHRONIZE CACHE are as durable as the cache mode says. */
+/*
+ * Frees a disk, after the commands that were submitted to it have ended and their completion
+ * functions have returned; NULL is allowed. No other command may be running. Flushes nothing:
+ * writes that were not followed by SYNCHRONIZE CACHE are as durable as the cache mode says.
+ */
 TCMU_EXT_API void tcmu_ext_disk_destroy(struct tcmu_ext_disk *disk);
+
+/* Flags of a command. */
+enum {
+	/*
+	 * No other command is waiting, and none is likely to come while this one executes: then a
+	 * transfer that waits for the storage keeps nobody waiting, and is quicker without the
+	 * engine.
+	 */
+	TCMU_EXT_COMMAND_ALONE = 1 << 0,
+};
+
+struct tcmu_ext_lane;
 
 /*
  * One command. The caller owns the memory it points to. The disk may change the entries of `iov`
- * while it executes and leaves them in no particular state, unless it returns NOT_MINE: then
- * nothing was touched.
+ * while it executes and leaves them in no particular state, unless it returns NOT_MINE or
+ * WOULD_BLOCK: then what the array holds is as it was, up to the length the command uses.
  */
 struct tcmu_ext_command {
 	size_t struct_bytes; /* sizeof(struct tcmu_ext_command) */
@@ -96,13 +125,25 @@ struct tcmu_ext_command {
 	size_t iov_count;
 	uint8_t *sense;     /* written in full on CHECK CONDITION */
 	size_t sense_bytes; /* TCMU_EXT_SENSE_BYTES holds every sense */
+	unsigned int flags; /* TCMU_EXT_COMMAND_… */
+	/*
+	 * How a submitted command ends: called once, on any thread, also before the function that
+	 * submits returns. From then on the library touches nothing of the caller's. It may submit
+	 * reads and writes, but must not destroy the disk. `context` and `caller_command` are the
+	 * caller's own.
+	 */
+	void (*complete)(void *context, void *caller_command, enum tcmu_ext_status status);
+	void *context;
+	void *caller_command;
+	struct tcmu_ext_lane *lane; /* the library's own: NULL */
 };
 
 /*
  * Executes one command and returns its status (SAM-5 5.3.1): GOOD; CHECK CONDITION with sense data;
- * BUSY or TASK SET FULL when it should be tried again; or TCMU_EXT_STATUS_NOT_MINE for an operation
+ * BUSY or TASK SET FULL when it should be tried again; TCMU_EXT_STATUS_NOT_MINE for an operation
  * code the disk leaves to its caller (VPD page 83h is one: the identity belongs to whoever names
- * the LUN).
+ * the LUN); or, from a disk with an engine, TCMU_EXT_STATUS_WOULD_BLOCK for a command that is to be
+ * submitted.
  *
  * A data-in buffer longer than the answer is cleared beyond it. On a READ or WRITE that
  * succeeds nothing is allocated, locked or logged and no clock is read. The CDB and the buffers may
@@ -110,6 +151,21 @@ struct tcmu_ext_command {
  */
 TCMU_EXT_API enum tcmu_ext_status tcmu_ext_disk_execute(struct tcmu_ext_disk *disk,
 							struct tcmu_ext_command *command);
+
+/*
+ * Has the engine execute a command for which tcmu_ext_disk_execute() returned WOULD_BLOCK, and
+ * returns; the command's completion function gets the status. The struct is copied, what it points
+ * to must stay until then. Waits only while more commands are under way than the engine holds
+ * (256). On a disk without an engine the command is executed and completed before this returns.
+ */
+TCMU_EXT_API void tcmu_ext_disk_submit(struct tcmu_ext_disk *disk,
+				       const struct tcmu_ext_command *command);
+
+/* Whether the disk has an engine, so that tcmu_ext_disk_execute() may return WOULD_BLOCK. */
+TCMU_EXT_API bool tcmu_ext_disk_has_engine(const struct tcmu_ext_disk *disk);
+
+/* Whether TCMU_EXT_COMMAND_ALONE makes a difference to this disk. */
+TCMU_EXT_API bool tcmu_ext_disk_heeds_alone(const struct tcmu_ext_disk *disk);
 
 /*
  * Ends a command nobody implements: writes ILLEGAL REQUEST, INVALID COMMAND OPERATION CODE and
@@ -122,6 +178,7 @@ TCMU_EXT_API enum tcmu_ext_status tcmu_ext_command_refuse_opcode(const struct tc
  * Plain access for a caller that emulates further commands (EXTENDED COPY, say) on the disk. The
  * same rules as READ, WRITE and SYNCHRONIZE CACHE: range checks, write protection, write cache,
  * errors as sense data in `command` (whose cdb is not looked at). `offset` and `bytes` are bytes.
+ * With an engine, reads and writes are submitted by the functions further below.
  */
 TCMU_EXT_API enum tcmu_ext_status tcmu_ext_disk_read(struct tcmu_ext_disk *disk,
 						     struct tcmu_ext_command *command,
@@ -131,6 +188,17 @@ TCMU_EXT_API enum tcmu_ext_status tcmu_ext_disk_write(struct tcmu_ext_disk *disk
 						      uint64_t offset, size_t bytes);
 TCMU_EXT_API enum tcmu_ext_status tcmu_ext_disk_flush(struct tcmu_ext_disk *disk,
 						      struct tcmu_ext_command *command);
+
+/*
+ * The same reads and writes on the engine, by any thread; `command` as for tcmu_ext_disk_submit().
+ * These allocate memory; TASK SET FULL when there is none.
+ */
+TCMU_EXT_API void tcmu_ext_disk_submit_read(struct tcmu_ext_disk *disk,
+					    const struct tcmu_ext_command *command, uint64_t offset,
+					    size_t bytes);
+TCMU_EXT_API void tcmu_ext_disk_submit_write(struct tcmu_ext_disk *disk,
+					     const struct tcmu_ext_command *command,
+					     uint64_t offset, size_t bytes);
 
 /*
  * Grows the disk to `size_bytes`, after the backend has made sure of the room. The same size is

@@ -17,6 +17,11 @@ enum tcmu_ext_status {
 	 * it, or ends the command with tcmu_ext_command_refuse_opcode().
 	 */
 	TCMU_EXT_STATUS_NOT_MINE = -1,
+	/*
+	 * Not a SAM status: the command would wait for a device, or for another command. Nothing
+	 * has been transferred; the caller hands it to tcmu_ext_disk_submit().
+	 */
+	TCMU_EXT_STATUS_WOULD_BLOCK = -2,
 };
 
 /* Sense keys (SPC-4 4.5.6). */

@@ -20,6 +20,13 @@ static const char *const create_choices[] = {
 	NULL,
 };
 
+static const char *const io_choices[] = {
+	[TCMU_EXT_IO_MODE_INLINE] = "inline",
+	[TCMU_EXT_IO_MODE_AUTO] = "auto",
+	[TCMU_EXT_IO_MODE_ASYNC] = "async",
+	NULL,
+};
+
 enum { SWITCH_NO, SWITCH_YES };
 
 /* `block` takes all but the last. */
@@ -48,6 +55,15 @@ static const struct tcmu_ext_option storage_options[] = {
 		.bare_choice = SWITCH_YES,
 		.value_offset = offsetof(struct tcmu_ext_backend_config, lock),
 		.summary = "Keep other LUNs and programs from using it at the same time.",
+	},
+	{
+		.name = "io",
+		.choices = io_choices,
+		.default_choice = TCMU_EXT_IO_MODE_AUTO,
+		.bare_choice = -1,
+		.value_offset = offsetof(struct tcmu_ext_backend_config, io),
+		.summary = "Commands that would wait for the storage: do them beside the others "
+			   "(auto), one after another (inline), or do all beside (async).",
 	},
 	{
 		.name = "create",

@@ -5,6 +5,7 @@
 #define DISK_COMMAND_TABLE_H
 
 #include "disk/disk.h"
+#include "disk/range.h"
 
 enum { CDB_MAXIMUM_BYTES = 16 };
 
@@ -15,6 +16,13 @@ struct command_row {
 	uint8_t service_action;
 	bool (*is_available)(const struct tcmu_ext_disk *disk); /* NULL: always */
 	bool writes; /* refused when the disk is write protected */
+	/*
+	 * May wait for the storage, or take long. Of READ and WRITE it depends; they find out for
+	 * themselves.
+	 */
+	bool waits;
+	/* The blocks it reads, or with `writes` changes. NULL: none. */
+	struct extent (*extent)(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command);
 	/*
 	 * CDB USAGE DATA (SPC-4 6.35.3): the bits that mean something, from byte 1 on; byte 0 is
 	 * the operation code. A CDB with any other bit set is refused.
@@ -27,6 +35,9 @@ struct command_row {
 /* Rows of the same operation code stand together. */
 extern const struct command_row command_table[];
 extern const size_t command_table_rows;
+
+/* The row for a CDB; NULL when the operation code or its service action is not in the table. */
+const struct command_row *command_table_find(const struct tcmu_ext_disk *disk, const uint8_t *cdb);
 
 /* Fills `first_row` (an entry for each operation code) with row numbers, NO_ROW where there is
  * none. */

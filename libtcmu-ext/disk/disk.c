@@ -12,13 +12,14 @@
 #include "disk/command_table.h"
 #include "disk/outcome.h"
 #include "disk/read_write.h"
+#include "disk/submit.h"
+#include "engine/engine.h"
 
 enum {
 	LOGICAL_BLOCK_MINIMUM_BYTES = 512,
 	LOGICAL_BLOCK_MAXIMUM_BYTES = 4096,
 	/* What tcm_loop carries in one command: 256 segments of a page. */
 	DEFAULT_TRANSFER_BYTES = 1024 * 1024,
-	SCRATCH_ALIGNMENT = 4096,
 	OTHER_COMMANDS_MAXIMUM = 256,
 };
 
@@ -140,14 +141,25 @@ static int allocate_parts(struct tcmu_ext_disk *disk, const struct tcmu_ext_disk
 {
 	size_t bytes = config->other_command_count * sizeof(*config->other_commands);
 
-	disk->scratch = aligned_alloc(SCRATCH_ALIGNMENT, SCRATCH_BYTES);
+	disk->lane.scratch = aligned_alloc(SCRATCH_ALIGNMENT, SCRATCH_BYTES);
 	disk->other_commands = malloc(bytes ? bytes : 1);
-	if (!disk->scratch || !disk->other_commands)
+	if (!disk->lane.scratch || !disk->other_commands)
 		return -ENOMEM;
 	if (bytes)
 		memcpy(disk->other_commands, config->other_commands, bytes);
 	disk->other_command_count = config->other_command_count;
 	return 0;
+}
+
+/* Writes that come one after another must not keep a flush waiting for ever. */
+static void init_flush_lock(struct tcmu_ext_disk *disk)
+{
+	pthread_rwlockattr_t attributes;
+
+	pthread_rwlockattr_init(&attributes);
+	pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&disk->flush_lock, &attributes);
+	pthread_rwlockattr_destroy(&attributes);
 }
 
 int tcmu_ext_disk_create(struct tcmu_ext_backend *backend,
@@ -164,10 +176,10 @@ int tcmu_ext_disk_create(struct tcmu_ext_backend *backend,
 	disk = calloc(1, sizeof(*disk));
 	if (!disk)
 		return -ENOMEM;
-	if (allocate_parts(disk, config)) {
-		tcmu_ext_disk_destroy(disk);
-		return -ENOMEM;
-	}
+	init_flush_lock(disk);
+	error = allocate_parts(disk, config);
+	if (error)
+		goto destroy;
 	disk->backend = backend;
 	disk->log = config->log;
 	disk->write_protect = config->write_protect || backend->properties.read_only;
@@ -178,16 +190,26 @@ int tcmu_ext_disk_create(struct tcmu_ext_backend *backend,
 	set_geometry(disk, config);
 	set_identity(disk, config);
 	command_table_index(disk->first_row);
+	/* Last, since its threads take the disk for complete. */
+	error = submit_init(disk, config->io);
+	if (error)
+		goto destroy;
 	*disk_out = disk;
 	return 0;
+
+destroy:
+	tcmu_ext_disk_destroy(disk);
+	return error;
 }
 
 void tcmu_ext_disk_destroy(struct tcmu_ext_disk *disk)
 {
 	if (!disk)
 		return;
+	submit_release(disk);
+	pthread_rwlock_destroy(&disk->flush_lock);
 	free(disk->other_commands);
-	free(disk->scratch);
+	free(disk->lane.scratch);
 	free(disk);
 }
 
@@ -224,17 +246,25 @@ bool tcmu_ext_disk_get_write_cache(const struct tcmu_ext_disk *disk)
 	return atomic_load(&disk->write_cache);
 }
 
+static void add_counters(struct tcmu_ext_disk_counters *sum, const struct tcmu_ext_lane *lane)
+{
+	const uint64_t *from = (const uint64_t *)&lane->counters;
+	uint64_t *to = (uint64_t *)sum;
+
+	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+		to[i] += __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+}
+
 void tcmu_ext_disk_get_counters(const struct tcmu_ext_disk *disk,
 				struct tcmu_ext_disk_counters *counters, size_t counters_bytes)
 {
-	const uint64_t *from = (const uint64_t *)&disk->counters;
-	struct tcmu_ext_disk_counters copy = { 0 };
-	uint64_t *to = (uint64_t *)&copy;
+	struct tcmu_ext_disk_counters sum = { 0 };
 
-	for (size_t i = 0; i < sizeof(copy) / sizeof(*to); i++)
-		to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+	add_counters(&sum, &disk->lane);
+	for (unsigned int i = 0; disk->engine_lanes && i < ENGINE_THREADS; i++)
+		add_counters(&sum, &disk->engine_lanes[i]);
 	memset(counters, 0, counters_bytes);
-	memcpy(counters, &copy, counters_bytes < sizeof(copy) ? counters_bytes : sizeof(copy));
+	memcpy(counters, &sum, counters_bytes < sizeof(sum) ? counters_bytes : sizeof(sum));
 }
 
 /* The block range of a byte range that a caller's own command covers. */

@@ -3,6 +3,7 @@
 #ifndef DISK_DISK_H
 #define DISK_DISK_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,6 +20,7 @@ enum {
 	UNIT_SERIAL_NUMBER_MAXIMUM_BYTES = 252,
 	/* Working memory of commands that compare or rewrite; a multiple of every block size. */
 	SCRATCH_BYTES = 128 * 1024,
+	SCRATCH_ALIGNMENT = 4096,
 };
 
 /* The kinds of failure that are logged once and then sparingly. */
@@ -34,8 +36,29 @@ enum failure_kind {
 	FAILURE_KINDS,
 };
 
+struct tcmu_ext_lane {
+	struct tcmu_ext_disk_counters counters; /* stored by the lane's thread only */
+	uint8_t *scratch;
+};
+
+/* When a transfer may be executed by the disk's caller, where there is an engine; see admission.h.
+ */
+enum admission {
+	ADMIT_ALWAYS,   /* it waits for nothing */
+	ADMIT_NOWAIT,   /* when the backend finds that it need not wait */
+	ADMIT_UNLIKELY, /* the same, but the backend cannot tell: when it hardly will */
+	ADMIT_ALONE,    /* when it keeps no other command waiting */
+	ADMIT_NEVER,
+};
+
+struct engine;
+
 struct tcmu_ext_disk {
 	struct tcmu_ext_backend *backend;
+	struct engine *engine; /* NULL: every command is executed by the caller */
+	enum admission read_admission;
+	enum admission write_admission;
+	bool direct; /* the backend bypasses the page cache */
 	unsigned int block_shift;
 	uint32_t maximum_transfer_blocks;
 	bool write_protect;
@@ -44,20 +67,26 @@ struct tcmu_ext_disk {
 	struct tcmu_ext_command_description *other_commands;
 	size_t other_command_count;
 	_Atomic uint64_t block_count;
-	atomic_bool write_cache;                /* WCE */
-	bool default_write_cache;               /* WCE of the default page */
-	atomic_bool flush_failed;               /* stays until the backend is opened anew */
-	bool software_write_protect;            /* SWP */
-	bool descriptor_sense;                  /* D_SENSE */
-	uint8_t first_row[256];                 /* of each operation code in the command table */
-	struct tcmu_ext_disk_counters counters; /* stored by the executing thread only */
+	atomic_bool write_cache;            /* WCE */
+	bool default_write_cache;           /* WCE of the default page */
+	atomic_bool flush_failed;           /* stays until the backend is opened anew */
+	atomic_bool software_write_protect; /* SWP */
+	atomic_bool descriptor_sense;       /* D_SENSE */
+	uint8_t first_row[256];             /* of each operation code in the command table */
+	struct tcmu_ext_lane lane;          /* of the disk's caller */
+	struct tcmu_ext_lane *engine_lanes; /* of the engine's threads */
+	/*
+	 * The page cache tells of a write it lost to one caller only: a flush must not end well
+	 * while another thread has been told and has not yet latched it. Shared by durable writes,
+	 * where there is an engine.
+	 */
+	pthread_rwlock_t flush_lock;
 	struct log_limiter limiters[FAILURE_KINDS];
 	struct tcmu_ext_log log;
 	char vendor_identification[VENDOR_IDENTIFICATION_BYTES];
 	char product_identification[PRODUCT_IDENTIFICATION_BYTES];
 	char product_revision_level[PRODUCT_REVISION_LEVEL_BYTES];
 	char unit_serial_number[UNIT_SERIAL_NUMBER_MAXIMUM_BYTES + 1];
-	uint8_t *scratch;
 };
 
 static inline uint32_t disk_block_bytes(const struct tcmu_ext_disk *disk)
@@ -73,14 +102,8 @@ static inline uint64_t disk_block_count(const struct tcmu_ext_disk *disk)
 /* Whether writes are refused: by the backing, the configuration or the SWP bit. */
 static inline bool disk_is_write_protected(const struct tcmu_ext_disk *disk)
 {
-	return disk->write_protect || disk->software_write_protect;
-}
-
-/* One thread stores, others may read: a plain load and store, but never torn. */
-static inline void counter_add(uint64_t *counter, uint64_t amount)
-{
-	__atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + amount,
-			 __ATOMIC_RELAXED);
+	return disk->write_protect ||
+	       atomic_load_explicit(&disk->software_write_protect, memory_order_relaxed);
 }
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
 /* From a CDB to the function that executes it: the row is found, the fields are checked. */
 #include "disk/command_table.h"
+#include "disk/lane.h"
 #include "disk/outcome.h"
 
 /*
@@ -44,25 +45,21 @@ static enum tcmu_ext_status execute_row(struct tcmu_ext_disk *disk, const struct
 		return status;
 	if (row->writes && disk_is_write_protected(disk))
 		return write_protected(disk, command);
+	if (row->waits && is_beside_engine(disk, command))
+		return TCMU_EXT_STATUS_WOULD_BLOCK;
 	return row->execute(disk, command);
 }
 
-/* The row for a CDB; NULL when the operation code or its service action is not in the table. */
-static const struct command_row *find_row(const struct tcmu_ext_disk *disk, const uint8_t *cdb)
+static void count(struct tcmu_ext_disk *disk, const struct tcmu_ext_command *command,
+		  enum tcmu_ext_status status)
 {
-	uint8_t first = disk->first_row[cdb[0]];
+	struct tcmu_ext_disk_counters *counters = &lane_of(disk, command)->counters;
 
-	if (first == NO_ROW)
-		return NULL;
-	for (size_t i = first; i < command_table_rows; i++) {
-		const struct command_row *row = &command_table[i];
-
-		if (row->operation_code != cdb[0])
-			break;
-		if (!row->has_service_action || row->service_action == (cdb[1] & 0x1f))
-			return row;
-	}
-	return NULL;
+	if (status == TCMU_EXT_STATUS_WOULD_BLOCK)
+		return; /* it has not ended */
+	counter_add(&counters->commands, 1);
+	if (status == TCMU_EXT_STATUS_CHECK_CONDITION)
+		counter_add(&counters->check_conditions, 1);
 }
 
 enum tcmu_ext_status tcmu_ext_disk_execute(struct tcmu_ext_disk *disk,
@@ -74,13 +71,11 @@ enum tcmu_ext_status tcmu_ext_disk_execute(struct tcmu_ext_disk *disk,
 	/* Two bytes tell the row, and the row how many there must be. */
 	if (command->cdb_bytes < 2)
 		return invalid_field_in_cdb(disk, command, 0, -1);
-	row = find_row(disk, command->cdb);
+	row = command_table_find(disk, command->cdb);
 	if (!row)
 		return TCMU_EXT_STATUS_NOT_MINE;
 	status = command->cdb_bytes < row->cdb_bytes ? invalid_field_in_cdb(disk, command, 0, -1)
 						     : execute_row(disk, row, command);
-	counter_add(&disk->counters.commands, 1);
-	if (status == TCMU_EXT_STATUS_CHECK_CONDITION)
-		counter_add(&disk->counters.check_conditions, 1);
+	count(disk, command, status);
 	return status;
 }

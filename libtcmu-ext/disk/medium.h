@@ -6,19 +6,21 @@
 #ifndef DISK_MEDIUM_H
 #define DISK_MEDIUM_H
 
-#include "disk/disk.h"
+#include "disk/lane.h"
 #include "disk/range.h"
 
 enum { SCRATCH_HALF_BYTES = SCRATCH_BYTES / 2 };
 
-static inline uint8_t *scratch_first_half(const struct tcmu_ext_disk *disk)
+static inline uint8_t *scratch_first_half(struct tcmu_ext_disk *disk,
+					  const struct tcmu_ext_command *command)
 {
-	return disk->scratch;
+	return lane_of(disk, command)->scratch;
 }
 
-static inline uint8_t *scratch_second_half(const struct tcmu_ext_disk *disk)
+static inline uint8_t *scratch_second_half(struct tcmu_ext_disk *disk,
+					   const struct tcmu_ext_command *command)
 {
-	return disk->scratch + SCRATCH_HALF_BYTES;
+	return lane_of(disk, command)->scratch + SCRATCH_HALF_BYTES;
 }
 
 /* The first blocks of a range that fit half the scratch memory. */

@@ -12,8 +12,8 @@ static enum tcmu_ext_status or_chunk(struct tcmu_ext_disk *disk, struct tcmu_ext
 				     struct range chunk, size_t offset)
 {
 	size_t bytes = (size_t)chunk.blocks << disk->block_shift;
-	uint8_t *memory = scratch_first_half(disk);
-	uint8_t *operand = scratch_second_half(disk);
+	uint8_t *memory = scratch_first_half(disk, command);
+	uint8_t *operand = scratch_second_half(disk, command);
 	enum tcmu_ext_status status = medium_read(disk, command, chunk, memory);
 
 	if (status != TCMU_EXT_STATUS_GOOD)

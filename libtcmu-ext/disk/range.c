@@ -37,6 +37,44 @@ struct range range_of_cdb(const uint8_t *cdb)
 	return range;
 }
 
+/*
+ * As far as any medium reaches: the disk may have grown by the time the command is executed. What
+ * begins beyond will be refused and touches nothing.
+ */
+static struct extent extent_of_range(const struct tcmu_ext_disk *disk, struct range range)
+{
+	uint64_t end = (uint64_t)INT64_MAX >> disk->block_shift;
+
+	if (range.lba >= end)
+		return (struct extent){ 0 };
+	if (range.blocks > end - range.lba)
+		return (struct extent){ range.lba, end - range.lba };
+	return (struct extent){ range.lba, range.blocks };
+}
+
+struct extent extent_with(const struct tcmu_ext_disk *disk, struct extent extent,
+			  struct range range)
+{
+	struct extent other = extent_of_range(disk, range);
+	uint64_t end = extent.lba + extent.blocks;
+
+	if (!other.blocks)
+		return extent;
+	if (!extent.blocks)
+		return other;
+	if (other.lba + other.blocks > end)
+		end = other.lba + other.blocks;
+	if (other.lba < extent.lba)
+		extent.lba = other.lba;
+	extent.blocks = end - extent.lba;
+	return extent;
+}
+
+struct extent extent_of_cdb(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command)
+{
+	return extent_of_range(disk, range_of_cdb(command->cdb));
+}
+
 unsigned int range_length_byte(const uint8_t *cdb)
 {
 	switch (group_code(cdb)) {

@@ -11,6 +11,19 @@ struct range {
 	uint32_t blocks;
 };
 
+/* The blocks a command may touch, for telling whether two get in each other's way. */
+struct extent {
+	uint64_t lba;
+	uint64_t blocks; /* 0: none */
+};
+
+/* The least extent that holds both. */
+struct extent extent_with(const struct tcmu_ext_disk *disk, struct extent extent,
+			  struct range range);
+
+/* What the address and length fields of the CDB say. */
+struct extent extent_of_cdb(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command);
+
 /*
  * Reads both fields where the CDB of this length has them (SBC-3 table 3). In a 6-byte CDB a length
  * of 0 means 256 blocks.

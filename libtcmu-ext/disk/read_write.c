@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
 #include "disk/read_write.h"
 
+#include "disk/admission.h"
+#include "disk/lane.h"
 #include "disk/outcome.h"
 
 enum { FORCE_UNIT_ACCESS = 0x08 };
 
-/* The 6-byte commands have no FUA bit; their byte 1 is part of the address. */
-static bool wants_unit_access(const uint8_t *cdb)
+/* In a 6-byte command byte 1 is part of the address. */
+bool wants_unit_access(const uint8_t *cdb)
 {
 	return cdb[0] >= 0x20 && (cdb[1] & FORCE_UNIT_ACCESS);
 }
@@ -25,14 +27,19 @@ enum tcmu_ext_status read_range(struct tcmu_ext_disk *disk, struct tcmu_ext_comm
 {
 	struct tcmu_ext_backend *backend = disk->backend;
 	size_t bytes = (size_t)range.blocks << disk->block_shift;
+	unsigned int flags = 0;
 	size_t done_bytes = 0;
 	int error;
 
+	if (!admit_read(disk, command, range, &flags))
+		return TCMU_EXT_STATUS_WOULD_BLOCK;
 	error = backend->operations.read(backend->instance, command->iov, command->iov_count,
-					 range.lba << disk->block_shift, bytes, 0, &done_bytes);
-	if (__builtin_expect(error, 0))
-		return read_failure(disk, command, error, failed_block(disk, range, done_bytes));
-	return TCMU_EXT_STATUS_GOOD;
+					 range.lba << disk->block_shift, bytes, flags, &done_bytes);
+	if (__builtin_expect(!error, 1))
+		return TCMU_EXT_STATUS_GOOD;
+	if (admission_refused_read(disk, flags, error))
+		return TCMU_EXT_STATUS_WOULD_BLOCK;
+	return read_failure(disk, command, error, failed_block(disk, range, done_bytes));
 }
 
 static enum tcmu_ext_status write_failed(struct tcmu_ext_disk *disk,
@@ -56,22 +63,71 @@ enum tcmu_ext_status finish_change(struct tcmu_ext_disk *disk, struct tcmu_ext_c
 	return error ? flush_failure(disk, command, error) : TCMU_EXT_STATUS_GOOD;
 }
 
-enum tcmu_ext_status write_range(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command,
-				 struct range range, bool force_unit_access)
+/* One write of the backend; see flush_lock for why a durable one is locked. */
+static enum tcmu_ext_status write_once(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command,
+				       struct range range, unsigned int flags)
 {
 	struct tcmu_ext_backend *backend = disk->backend;
-	bool durable = force_unit_access || !atomic_load(&disk->write_cache);
 	size_t bytes = (size_t)range.blocks << disk->block_shift;
+	enum tcmu_ext_status status = TCMU_EXT_STATUS_GOOD;
+	bool locked = (flags & TCMU_EXT_IO_DURABLE) && disk->engine && !disk->direct;
 	size_t done_bytes = 0;
 	int error;
 
+	if (locked)
+		pthread_rwlock_rdlock(&disk->flush_lock);
 	error = backend->operations.write(backend->instance, command->iov, command->iov_count,
-					  range.lba << disk->block_shift, bytes,
-					  durable ? TCMU_EXT_IO_DURABLE : 0, &done_bytes);
+					  range.lba << disk->block_shift, bytes, flags,
+					  &done_bytes);
+	if (__builtin_expect(error, 0) && admission_cannot_tell(disk, flags, error))
+		return write_once(disk, command, range, 0);
 	if (__builtin_expect(error, 0))
-		return write_failed(disk, command, range, error, done_bytes);
+		status = admission_refused_write(flags, error)
+				 ? TCMU_EXT_STATUS_WOULD_BLOCK
+				 : write_failed(disk, command, range, error, done_bytes);
+	if (locked)
+		pthread_rwlock_unlock(&disk->flush_lock);
+	return status;
+}
+
+enum tcmu_ext_status write_range(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command,
+				 struct range range, bool force_unit_access)
+{
+	bool durable = force_unit_access || !atomic_load(&disk->write_cache);
+	unsigned int flags = durable ? TCMU_EXT_IO_DURABLE : 0;
+	enum tcmu_ext_status status;
+
+	if (!admit_write(disk, command, range, durable, &flags))
+		return TCMU_EXT_STATUS_WOULD_BLOCK;
+	status = write_once(disk, command, range, flags);
+	if (durable || status != TCMU_EXT_STATUS_GOOD)
+		return status;
 	/* The cache may have been turned off, and flushed, while this write was under way. */
-	return durable ? TCMU_EXT_STATUS_GOOD : finish_change(disk, command, false);
+	return finish_change(disk, command, false);
+}
+
+void count_read(struct tcmu_ext_disk *disk, const struct tcmu_ext_command *command,
+		struct range range, enum tcmu_ext_status status)
+{
+	struct tcmu_ext_disk_counters *counters = &lane_of(disk, command)->counters;
+
+	if (status == TCMU_EXT_STATUS_WOULD_BLOCK)
+		return; /* it has not ended */
+	counter_add(&counters->read_commands, 1);
+	if (status == TCMU_EXT_STATUS_GOOD)
+		counter_add(&counters->read_bytes, (uint64_t)range.blocks << disk->block_shift);
+}
+
+void count_write(struct tcmu_ext_disk *disk, const struct tcmu_ext_command *command,
+		 struct range range, enum tcmu_ext_status status)
+{
+	struct tcmu_ext_disk_counters *counters = &lane_of(disk, command)->counters;
+
+	if (status == TCMU_EXT_STATUS_WOULD_BLOCK)
+		return;
+	counter_add(&counters->write_commands, 1);
+	if (status == TCMU_EXT_STATUS_GOOD)
+		counter_add(&counters->write_bytes, (uint64_t)range.blocks << disk->block_shift);
 }
 
 enum tcmu_ext_status execute_read(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command)
@@ -84,15 +140,14 @@ enum tcmu_ext_status execute_read(struct tcmu_ext_disk *disk, struct tcmu_ext_co
 	/* SBC-3 5.11: what is newer in the cache goes to the medium before it is read from there.
 	 */
 	if (wants_unit_access(command->cdb) && atomic_load(&disk->write_cache)) {
+		if (is_beside_engine(disk, command))
+			return TCMU_EXT_STATUS_WOULD_BLOCK;
 		status = finish_change(disk, command, true);
 		if (status != TCMU_EXT_STATUS_GOOD)
 			return status;
 	}
 	status = read_range(disk, command, range);
-	counter_add(&disk->counters.read_commands, 1);
-	if (status == TCMU_EXT_STATUS_GOOD)
-		counter_add(&disk->counters.read_bytes,
-			    (uint64_t)range.blocks << disk->block_shift);
+	count_read(disk, command, range, status);
 	return status;
 }
 
@@ -104,9 +159,6 @@ enum tcmu_ext_status execute_write(struct tcmu_ext_disk *disk, struct tcmu_ext_c
 	if (status != TCMU_EXT_STATUS_GOOD || !range.blocks)
 		return status;
 	status = write_range(disk, command, range, wants_unit_access(command->cdb));
-	counter_add(&disk->counters.write_commands, 1);
-	if (status == TCMU_EXT_STATUS_GOOD)
-		counter_add(&disk->counters.write_bytes,
-			    (uint64_t)range.blocks << disk->block_shift);
+	count_write(disk, command, range, status);
 	return status;
 }

@@ -12,14 +12,24 @@ enum tcmu_ext_status execute_read(struct tcmu_ext_disk *disk, struct tcmu_ext_co
 /* WRITE (6), (10), (12), (16): SBC-3 5.32 to 5.35. */
 enum tcmu_ext_status execute_write(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command);
 
+/* FUA. The 6-byte commands have no such bit. */
+bool wants_unit_access(const uint8_t *cdb);
+
 /*
  * Transfers a range that has been checked between the backend and the command's buffer, which holds
- * just that much. `force_unit_access`: on the medium, not only in a cache.
+ * just that much. `force_unit_access`: on the medium, not only in a cache. WOULD_BLOCK when it is
+ * for the engine.
  */
 enum tcmu_ext_status read_range(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command,
 				struct range range);
 enum tcmu_ext_status write_range(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command,
 				 struct range range, bool force_unit_access);
+
+/* Count a READ or WRITE that ended with `status`. */
+void count_read(struct tcmu_ext_disk *disk, const struct tcmu_ext_command *command,
+		struct range range, enum tcmu_ext_status status);
+void count_write(struct tcmu_ext_disk *disk, const struct tcmu_ext_command *command,
+		 struct range range, enum tcmu_ext_status status);
 
 /*
  * Ends a command that changed the medium by other means than a WRITE: with the write cache off (or

@@ -6,6 +6,7 @@
 #include <tcmu-ext/iovec.h>
 
 #include "disk/command_table.h"
+#include "disk/lane.h"
 #include "disk/outcome.h"
 #include "plumbing/byte_order.h"
 
@@ -91,7 +92,7 @@ static enum tcmu_ext_status report_all(struct tcmu_ext_disk *disk, struct tcmu_e
 				       bool timeouts)
 {
 	struct tcmu_ext_command_description description;
-	uint8_t *data = disk->scratch;
+	uint8_t *data = lane_of(disk, command)->scratch;
 	size_t bytes = ALL_HEADER_BYTES;
 	bool offered;
 

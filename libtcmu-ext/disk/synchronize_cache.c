@@ -3,13 +3,12 @@
 
 #include <errno.h>
 
+#include "disk/lane.h"
 #include "disk/outcome.h"
 #include "disk/range.h"
 
-void disk_flush_failed(struct tcmu_ext_disk *disk, int error)
+static void tell_of_lost_writes(const struct tcmu_ext_disk *disk, int error)
 {
-	if (atomic_exchange(&disk->flush_failed, true))
-		return;
 	log_message(&disk->log, TCMU_EXT_LOG_ERROR,
 		    "making written data durable failed: %s; writes that were acknowledged may be "
 		    "lost, and every flush fails from now on; check the storage under the backing "
@@ -17,18 +16,38 @@ void disk_flush_failed(struct tcmu_ext_disk *disk, int error)
 		    error_text(error));
 }
 
-int disk_flush(struct tcmu_ext_disk *disk)
+void disk_flush_failed(struct tcmu_ext_disk *disk, int error)
+{
+	if (!atomic_exchange(&disk->flush_failed, true))
+		tell_of_lost_writes(disk, error);
+}
+
+/* With flush_lock held. `*lost`: acknowledged data may be lost, as was not known before. */
+static int flush_once(struct tcmu_ext_disk *disk, bool *lost)
 {
 	struct tcmu_ext_backend *backend = disk->backend;
 	int error;
 
+	*lost = false;
 	if (atomic_load(&disk->flush_failed))
 		return -EIO;
 	error = backend->operations.flush(backend->instance);
 	/* Nothing was tried and nothing is lost when there was only no memory for it. */
-	if (!error || error == -ENOMEM || error == -EAGAIN)
-		return error;
-	disk_flush_failed(disk, error);
+	if (error && error != -ENOMEM && error != -EAGAIN)
+		*lost = !atomic_exchange(&disk->flush_failed, true);
+	return error;
+}
+
+int disk_flush(struct tcmu_ext_disk *disk)
+{
+	bool lost;
+	int error;
+
+	pthread_rwlock_wrlock(&disk->flush_lock);
+	error = flush_once(disk, &lost);
+	pthread_rwlock_unlock(&disk->flush_lock);
+	if (lost)
+		tell_of_lost_writes(disk, error);
 	return error;
 }
 
@@ -40,6 +59,6 @@ enum tcmu_ext_status execute_synchronize_cache(struct tcmu_ext_disk *disk,
 	if (!range_is_on_medium(disk, range_of_cdb(command->cdb)))
 		return address_out_of_range(disk, command);
 	error = disk_flush(disk);
-	counter_add(&disk->counters.flush_commands, 1);
+	counter_add(&lane_of(disk, command)->counters.flush_commands, 1);
 	return error ? flush_failure(disk, command, error) : TCMU_EXT_STATUS_GOOD;
 }

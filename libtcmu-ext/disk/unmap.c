@@ -3,6 +3,7 @@
 
 #include <tcmu-ext/iovec.h>
 
+#include "disk/lane.h"
 #include "disk/outcome.h"
 #include "disk/provisioning.h"
 #include "disk/range.h"
@@ -18,9 +19,9 @@ enum {
 _Static_assert(HEADER_BYTES + MAXIMUM_UNMAP_DESCRIPTORS * DESCRIPTOR_BYTES <= SCRATCH_BYTES,
 	       "a whole parameter list must fit the scratch memory");
 
-static struct range descriptor(const struct tcmu_ext_disk *disk, unsigned int number)
+static struct range descriptor(const uint8_t *list, unsigned int number)
 {
-	const uint8_t *bytes = disk->scratch + HEADER_BYTES + (size_t)number * DESCRIPTOR_BYTES;
+	const uint8_t *bytes = list + HEADER_BYTES + (size_t)number * DESCRIPTOR_BYTES;
 
 	return (struct range){ .lba = get_be64(bytes), .blocks = get_be32(bytes + 8) };
 }
@@ -32,14 +33,15 @@ static struct range descriptor(const struct tcmu_ext_disk *disk, unsigned int nu
 static enum tcmu_ext_status fetch_list(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command,
 				       unsigned int *descriptors)
 {
+	uint8_t *list = lane_of(disk, command)->scratch;
 	size_t list_bytes = get_be16(command->cdb + 7);
 	size_t descriptor_bytes;
 
 	if (list_bytes < HEADER_BYTES ||
 	    tcmu_ext_iovec_bytes(command->iov, command->iov_count) < list_bytes)
 		return parameter_list_length_error(disk, command);
-	tcmu_ext_iovec_gather(command->iov, command->iov_count, 0, disk->scratch, list_bytes);
-	descriptor_bytes = get_be16(disk->scratch + DESCRIPTOR_LENGTH_AT);
+	tcmu_ext_iovec_gather(command->iov, command->iov_count, 0, list, list_bytes);
+	descriptor_bytes = get_be16(list + DESCRIPTOR_LENGTH_AT);
 	if (descriptor_bytes > list_bytes - HEADER_BYTES)
 		descriptor_bytes = list_bytes - HEADER_BYTES;
 	*descriptors = (unsigned int)(descriptor_bytes / DESCRIPTOR_BYTES);
@@ -53,10 +55,11 @@ static enum tcmu_ext_status check_descriptors(struct tcmu_ext_disk *disk,
 					      struct tcmu_ext_command *command,
 					      unsigned int descriptors)
 {
+	const uint8_t *list = lane_of(disk, command)->scratch;
 	uint64_t total_blocks = 0;
 
 	for (unsigned int i = 0; i < descriptors; i++) {
-		struct range range = descriptor(disk, i);
+		struct range range = descriptor(list, i);
 
 		if (!range_is_on_medium(disk, range))
 			return address_out_of_range(disk, command);
@@ -82,8 +85,23 @@ static enum tcmu_ext_status discard(struct tcmu_ext_disk *disk, struct tcmu_ext_
 	return error ? write_failure(disk, command, error, range.lba) : TCMU_EXT_STATUS_GOOD;
 }
 
+struct extent extent_of_unmap(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command)
+{
+	const uint8_t *list = lane_of(disk, command)->scratch;
+	struct extent extent = { 0 };
+	unsigned int descriptors = 0;
+
+	if (!get_be16(command->cdb + 7) ||
+	    fetch_list(disk, command, &descriptors) != TCMU_EXT_STATUS_GOOD)
+		return extent; /* nothing will be changed */
+	for (unsigned int i = 0; i < descriptors; i++)
+		extent = extent_with(disk, extent, descriptor(list, i));
+	return extent;
+}
+
 enum tcmu_ext_status execute_unmap(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command)
 {
+	const uint8_t *list = lane_of(disk, command)->scratch;
 	unsigned int descriptors = 0;
 	enum tcmu_ext_status status;
 
@@ -93,6 +111,6 @@ enum tcmu_ext_status execute_unmap(struct tcmu_ext_disk *disk, struct tcmu_ext_c
 	if (status == TCMU_EXT_STATUS_GOOD)
 		status = check_descriptors(disk, command, descriptors);
 	for (unsigned int i = 0; status == TCMU_EXT_STATUS_GOOD && i < descriptors; i++)
-		status = discard(disk, command, descriptor(disk, i));
+		status = discard(disk, command, descriptor(list, i));
 	return status == TCMU_EXT_STATUS_GOOD ? finish_change(disk, command, false) : status;
 }

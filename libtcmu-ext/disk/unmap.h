@@ -4,7 +4,11 @@
 #define DISK_UNMAP_H
 
 #include "disk/disk.h"
+#include "disk/range.h"
 
 enum tcmu_ext_status execute_unmap(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command);
+
+/* From the first block of any of its descriptors to the last. */
+struct extent extent_of_unmap(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command);
 
 #endif

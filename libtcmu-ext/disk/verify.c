@@ -66,7 +66,7 @@ static enum tcmu_ext_status compare_with_medium(struct tcmu_ext_disk *disk,
 	while (range.blocks) {
 		struct range chunk = scratch_chunk(disk, range);
 		size_t chunk_bytes = (size_t)chunk.blocks << disk->block_shift;
-		uint8_t *memory = scratch_first_half(disk);
+		uint8_t *memory = scratch_first_half(disk, command);
 		enum tcmu_ext_status status = medium_read(disk, command, chunk, memory);
 		size_t agreeing = chunk_bytes;
 
@@ -122,7 +122,7 @@ static enum tcmu_ext_status write_durably(struct tcmu_ext_disk *disk,
 
 	while (range.blocks && status == TCMU_EXT_STATUS_GOOD) {
 		struct range chunk = scratch_chunk(disk, range);
-		uint8_t *memory = scratch_first_half(disk);
+		uint8_t *memory = scratch_first_half(disk, command);
 
 		offset += tcmu_ext_iovec_gather(command->iov, command->iov_count, offset, memory,
 						(size_t)chunk.blocks << disk->block_shift);
@@ -153,7 +153,7 @@ enum tcmu_ext_status execute_write_and_verify(struct tcmu_ext_disk *disk,
 static enum tcmu_ext_status compare_first_half(struct tcmu_ext_disk *disk,
 					       struct tcmu_ext_command *command, struct range range)
 {
-	uint8_t *memory = scratch_first_half(disk);
+	uint8_t *memory = scratch_first_half(disk, command);
 	size_t bytes = (size_t)range.blocks << disk->block_shift;
 	enum tcmu_ext_status status = medium_read(disk, command, range, memory);
 	size_t agreeing;

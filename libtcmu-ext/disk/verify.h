@@ -14,7 +14,10 @@ enum tcmu_ext_status execute_verify(struct tcmu_ext_disk *disk, struct tcmu_ext_
 enum tcmu_ext_status execute_write_and_verify(struct tcmu_ext_disk *disk,
 					      struct tcmu_ext_command *command);
 
-/* Atomic because one thread executes the commands of a disk; a difference changes nothing. */
+/*
+ * Atomic because one thread executes the commands of a disk, and because the engine keeps others
+ * off the blocks meanwhile. A difference changes nothing.
+ */
 enum tcmu_ext_status execute_compare_and_write(struct tcmu_ext_disk *disk,
 					       struct tcmu_ext_command *command);
 

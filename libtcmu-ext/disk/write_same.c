@@ -57,29 +57,29 @@ static enum tcmu_ext_status check_range(const struct tcmu_ext_disk *disk,
 }
 
 /* Fills the scratch memory with the block to be written over and over. */
-static void fill_scratch(const struct tcmu_ext_disk *disk, const struct tcmu_ext_command *command)
+static void fill_scratch(const struct tcmu_ext_disk *disk, const struct tcmu_ext_command *command,
+			 uint8_t *scratch)
 {
 	size_t filled = disk_block_bytes(disk);
 
 	if (has_no_data_out_buffer(command->cdb)) {
-		memset(disk->scratch, 0, SCRATCH_BYTES);
+		memset(scratch, 0, SCRATCH_BYTES);
 		return;
 	}
-	tcmu_ext_iovec_gather(command->iov, command->iov_count, 0, disk->scratch, filled);
+	tcmu_ext_iovec_gather(command->iov, command->iov_count, 0, scratch, filled);
 	for (; filled < SCRATCH_BYTES; filled *= 2)
-		memcpy(disk->scratch + filled, disk->scratch, filled);
+		memcpy(scratch + filled, scratch, filled);
 }
 
 /* Points entries at the scratch memory until they hold `bytes`, at most REPETITIONS of it. */
-static size_t repeat_scratch(const struct tcmu_ext_disk *disk, struct iovec *iov, size_t bytes,
-			     size_t *iov_count)
+static size_t repeat_scratch(uint8_t *scratch, struct iovec *iov, size_t bytes, size_t *iov_count)
 {
 	size_t total = 0;
 
 	for (*iov_count = 0; *iov_count < REPETITIONS && total < bytes; (*iov_count)++) {
 		size_t part = bytes - total < SCRATCH_BYTES ? bytes - total : SCRATCH_BYTES;
 
-		iov[*iov_count] = (struct iovec){ disk->scratch, part };
+		iov[*iov_count] = (struct iovec){ scratch, part };
 		total += part;
 	}
 	return total;
@@ -88,15 +88,16 @@ static size_t repeat_scratch(const struct tcmu_ext_disk *disk, struct iovec *iov
 static enum tcmu_ext_status write_repeatedly(struct tcmu_ext_disk *disk,
 					     struct tcmu_ext_command *command, struct range range)
 {
+	uint8_t *scratch = scratch_first_half(disk, command);
 	enum tcmu_ext_status status = TCMU_EXT_STATUS_GOOD;
 
-	fill_scratch(disk, command);
+	fill_scratch(disk, command, scratch);
 	while (range.blocks && status == TCMU_EXT_STATUS_GOOD) {
 		struct iovec iov[REPETITIONS];
 		struct tcmu_ext_command inner = *command;
 		struct range chunk = range;
-		size_t bytes = repeat_scratch(disk, iov, (size_t)range.blocks << disk->block_shift,
-					      &inner.iov_count);
+		size_t bytes = repeat_scratch(
+			scratch, iov, (size_t)range.blocks << disk->block_shift, &inner.iov_count);
 
 		inner.iov = iov;
 		chunk.blocks = (uint32_t)(bytes >> disk->block_shift);

@@ -51,6 +51,7 @@ static int stub_transfer(void *instance, struct iovec *iov, size_t iov_count, ui
 	(void)iov;
 	(void)iov_count;
 	(void)offset;
+	(void)flags;
 	*done_bytes = bytes;
 	return 0;
 }
@@ -293,6 +294,7 @@ static void parse_fails(const struct tcmu_ext_backend_operations *operations, co
 static void test_options_of_files(void **state)
 {
 	static const char *const caches[] = { "writeback", "writethrough", "none" };
+	static const char *const modes[] = { "inline", "auto", "async" };
 	static const char *const creations[] = { "no", "sparse", "full" };
 	struct tcmu_ext_backend_config config;
 	char text[64];
@@ -304,6 +306,7 @@ static void test_options_of_files(void **state)
 	assert_int_equal(config.read_only, 0);
 	assert_int_equal(config.lock, 1);
 	assert_int_equal(config.create, TCMU_EXT_CREATE_NO);
+	assert_int_equal(config.io, TCMU_EXT_IO_MODE_AUTO);
 	tcmu_ext_backend_config_clear(&config);
 	assert_null(config.path);
 	tcmu_ext_backend_config_clear(&config);
@@ -325,11 +328,19 @@ static void test_options_of_files(void **state)
 	assert_int_equal(config.read_only, 0);
 	assert_int_equal(config.lock, 1);
 	tcmu_ext_backend_config_clear(&config);
+	for (int i = 0; i < 3; i++) {
+		strcpy(text, "/a;io=");
+		strcat(text, modes[i]);
+		parse(&tcmu_ext_backend_file, text, &config);
+		assert_int_equal(config.io, i);
+		tcmu_ext_backend_config_clear(&config);
+	}
+	parse_fails(&tcmu_ext_backend_file, "/a;io", "io=");
 	parse_fails(&tcmu_ext_backend_file, "", "path");
 	parse_fails(&tcmu_ext_backend_file, "a", "absolute");
 	parse_fails(&tcmu_ext_backend_file, "/a;cache", "cache=none");
 	parse_fails(&tcmu_ext_backend_file, "/a;create", "create=sparse");
-	parse_fails(&tcmu_ext_backend_file, "/a;size=3", "cache, ro, lock, create");
+	parse_fails(&tcmu_ext_backend_file, "/a;size=3", "cache, ro, lock, io, create");
 }
 
 static void test_options_of_devices(void **state)
@@ -344,7 +355,7 @@ static void test_options_of_devices(void **state)
 	assert_int_equal(config.lock, 0);
 	assert_int_equal(config.create, TCMU_EXT_CREATE_NO);
 	tcmu_ext_backend_config_clear(&config);
-	parse_fails(&tcmu_ext_backend_block, "/dev/sdx;create=full", "cache, ro, lock");
+	parse_fails(&tcmu_ext_backend_block, "/dev/sdx;create=full", "cache, ro, lock, io");
 }
 
 static void test_option_tables(void **state)
@@ -354,11 +365,11 @@ static void test_option_tables(void **state)
 
 	(void)state;
 	options = tcmu_ext_backend_options(&tcmu_ext_backend_file, &count);
-	assert_int_equal(count, 4);
+	assert_int_equal(count, 5);
 	for (size_t i = 0; i < count; i++)
 		assert_true(options[i].summary && strlen(options[i].summary) > 10);
 	assert_non_null(tcmu_ext_backend_options(&tcmu_ext_backend_block, &count));
-	assert_int_equal(count, 3);
+	assert_int_equal(count, 4);
 	assert_null(tcmu_ext_backend_options(&tcmu_ext_backend_null, &count));
 	assert_int_equal(count, 0);
 	assert_null(tcmu_ext_backend_options(&stub, &count));

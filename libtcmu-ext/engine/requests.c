@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
+/* The life of a request: submitted, started, ended. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "engine/internal.h"
+
+bool request_start(struct engine *engine, struct engine_request *request)
+{
+	bool wake_ring = engine->ring_waits;
+
+	if (!engine->ring) {
+		workers_give(engine, request); /* there is at least one */
+		return false;
+	}
+	/* Without a worker the ring's thread does their work. */
+	if (request->transfer == ENGINE_NO_TRANSFER && workers_give(engine, request))
+		return false;
+	queue_append(&engine->ring_work, request);
+	engine->ring_waits = false;
+	return wake_ring;
+}
+
+/* With the engine locked, which it no longer is afterwards. */
+static void append(struct engine *engine, struct engine_request *request)
+{
+	bool wake_ring = false;
+
+	order_append(engine, request);
+	if (!request->held_back)
+		wake_ring = request_start(engine, request);
+	pthread_mutex_unlock(&engine->lock);
+	if (wake_ring)
+		ring_wake(engine->ring);
+}
+
+void engine_submit(struct engine *engine, const struct engine_request *request)
+{
+	struct engine_request *own;
+
+	pthread_mutex_lock(&engine->lock);
+	while (!engine->free)
+		pthread_cond_wait(&engine->request_free, &engine->lock);
+	own = engine->free;
+	engine->free = own->next;
+	*own = *request;
+	own->allocated = false;
+	append(engine, own);
+}
+
+int engine_submit_allocated(struct engine *engine, const struct engine_request *request)
+{
+	struct engine_request *own = malloc(sizeof(*own));
+
+	if (!own)
+		return -ENOMEM;
+	*own = *request;
+	own->allocated = true;
+	pthread_mutex_lock(&engine->lock);
+	append(engine, own);
+	return 0;
+}
+
+/* What is left of a request when its memory is free for the next. */
+struct completion {
+	void (*complete)(void *context, void *caller_command, enum tcmu_ext_status status);
+	void *context;
+	void *caller_command;
+	enum tcmu_ext_status status;
+};
+
+static void release(struct engine *engine, struct engine_request *request)
+{
+	if (request->allocated) {
+		free(request);
+		return;
+	}
+	if (!engine->free)
+		pthread_cond_signal(&engine->request_free);
+	request->next = engine->free;
+	engine->free = request;
+}
+
+/* With the engine locked. Returns whether the ring's thread is to be woken. */
+static bool end_one(struct engine *engine, struct engine_request *request,
+		    struct completion *completion)
+{
+	struct engine_request *next;
+	bool wake_ring = false;
+
+	*completion = (struct completion){
+		.complete = request->command.complete,
+		.context = request->command.context,
+		.caller_command = request->command.caller_command,
+		.status = request->status,
+	};
+	order_remove(engine, request);
+	release(engine, request);
+	while ((next = order_release(engine)))
+		wake_ring |= request_start(engine, next);
+	return wake_ring;
+}
+
+void requests_end(struct engine *engine, struct engine_request **requests, size_t count)
+{
+	struct completion completions[ENGINE_BATCH];
+	bool wake_ring = false;
+
+	pthread_mutex_lock(&engine->lock);
+	for (size_t i = 0; i < count; i++)
+		wake_ring |= end_one(engine, requests[i], &completions[i]);
+	if (engine_is_done(engine)) {
+		workers_wake(engine);
+		wake_ring = engine->ring;
+	}
+	pthread_mutex_unlock(&engine->lock);
+	if (wake_ring)
+		ring_wake(engine->ring);
+	for (size_t i = 0; i < count; i++)
+		completions[i].complete(completions[i].context, completions[i].caller_command,
+					completions[i].status);
+}
