@@ -46,8 +46,8 @@ static bool is_left_to_runner(const uint8_t *cdb)
 	return false;
 }
 
-/* How many bytes of a CDB libtcmu copied: what its group code says (SPC-4 4.2.5.1). */
-static size_t cdb_bytes(const uint8_t *cdb)
+/* What its group code says (SPC-4 4.2.5.1). */
+size_t adapter_cdb_bytes(const uint8_t *cdb)
 {
 	static const uint8_t of_group[] = { 6, 10, 10, 0, 16, 12, 0, 0 };
 
@@ -56,7 +56,7 @@ static size_t cdb_bytes(const uint8_t *cdb)
 	return of_group[cdb[0] >> 5];
 }
 
-static int tcmu_status(enum tcmu_ext_status status)
+int adapter_status(enum tcmu_ext_status status)
 {
 	switch (status) {
 	case TCMU_EXT_STATUS_GOOD:
@@ -67,31 +67,54 @@ static int tcmu_status(enum tcmu_ext_status status)
 		return TCMU_STS_NO_RESOURCE;
 	case TCMU_EXT_STATUS_CHECK_CONDITION:
 	case TCMU_EXT_STATUS_NOT_MINE:
+	case TCMU_EXT_STATUS_WOULD_BLOCK:
 		break;
 	}
 	return TCMU_STS_PASSTHROUGH_ERR;
 }
 
-static int execute(struct adapter_lun *lun, struct tcmulib_cmd *lib_cmd)
+/* On a thread of the disk's engine. */
+static void complete(void *context, void *caller_command, enum tcmu_ext_status status)
 {
-	struct tcmu_ext_command command = {
-		.struct_bytes = sizeof(command),
-		.cdb = lib_cmd->cdb,
-		.cdb_bytes = cdb_bytes(lib_cmd->cdb),
+	tcmur_cmd_complete(context, caller_command, adapter_status(status));
+}
+
+struct tcmu_ext_command adapter_command(struct tcmu_device *dev, struct tcmur_cmd *cmd)
+{
+	struct tcmulib_cmd *lib_cmd = cmd->lib_cmd;
+
+	return (struct tcmu_ext_command){
+		.struct_bytes = sizeof(struct tcmu_ext_command),
 		.iov = lib_cmd->iovec,
 		.iov_count = lib_cmd->iov_cnt,
 		.sense = lib_cmd->sense_buf,
 		.sense_bytes = sizeof(lib_cmd->sense_buf),
+		.complete = complete,
+		.context = dev,
+		.caller_command = cmd,
 	};
+}
+
+static int execute(struct tcmu_device *dev, struct adapter_lun *lun, struct tcmur_cmd *cmd)
+{
+	struct tcmu_ext_command command = adapter_command(dev, cmd);
 	enum tcmu_ext_status status;
 
+	command.cdb = cmd->lib_cmd->cdb;
+	command.cdb_bytes = adapter_cdb_bytes(command.cdb);
+	if (lun->ring.mailbox && adapter_ring_is_alone(&lun->ring))
+		command.flags = TCMU_EXT_COMMAND_ALONE;
 	status = tcmu_ext_disk_execute(lun->disk, &command);
+	if (lun->ring.mailbox)
+		adapter_ring_executed(&lun->ring);
+	if (status == TCMU_EXT_STATUS_WOULD_BLOCK)
+		return adapter_divert(lun, cmd);
 	if (status == TCMU_EXT_STATUS_NOT_MINE) {
 		if (is_left_to_runner(command.cdb))
 			return TCMU_STS_NOT_HANDLED;
 		status = tcmu_ext_command_refuse_opcode(lun->disk, &command);
 	}
-	return tcmu_status(status);
+	return adapter_status(status);
 }
 
 /*
@@ -109,81 +132,114 @@ int adapter_handle_cmd(struct tcmu_device *dev, struct tcmur_cmd *cmd)
 	if (!lun)
 		return TCMU_STS_BUSY; /* between close and reopen */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-	status = execute(lun, cmd->lib_cmd);
+	status = execute(dev, lun, cmd);
 	pthread_setcancelstate(cancel_state, NULL);
 	return status;
 }
 
-static int execute_request(struct adapter_lun *lun, const struct adapter_request *request)
+static enum tcmu_ext_status execute_request(struct adapter_lun *lun,
+					    const struct adapter_request *request)
 {
-	struct tcmulib_cmd *lib_cmd = request->cmd->lib_cmd;
-	struct tcmu_ext_command command = {
-		.struct_bytes = sizeof(command),
-		.iov = request->iov,
-		.iov_count = request->iov_count,
-		.sense = lib_cmd->sense_buf,
-		.sense_bytes = sizeof(lib_cmd->sense_buf),
-	};
+	struct tcmu_ext_command command = adapter_command(request->dev, request->cmd);
 
+	command.iov = request->iov;
+	command.iov_count = request->iov_count;
 	switch (request->kind) {
 	case ADAPTER_READ:
-		return tcmu_status(
-			tcmu_ext_disk_read(lun->disk, &command, request->offset, request->bytes));
+		return tcmu_ext_disk_read(lun->disk, &command, request->offset, request->bytes);
 	case ADAPTER_WRITE:
-		return tcmu_status(
-			tcmu_ext_disk_write(lun->disk, &command, request->offset, request->bytes));
+		return tcmu_ext_disk_write(lun->disk, &command, request->offset, request->bytes);
 	case ADAPTER_FLUSH:
-		return tcmu_status(tcmu_ext_disk_flush(lun->disk, &command));
+		return tcmu_ext_disk_flush(lun->disk, &command);
 	case ADAPTER_NOTHING:
 		break;
 	}
-	return TCMU_STS_OK;
+	return TCMU_EXT_STATUS_GOOD;
 }
 
 /*
  * With nr_threads 0 the runner takes OK from these callouts for "queued" and waits for
  * tcmur_cmd_complete(). That call goes on with the next step of a compound command, which calls
- * the next callout before it returns: a long EXTENDED COPY would nest without bound. So a callout
- * that comes while another one completes is only noted down, and the outermost one works it off.
+ * the next callout, of this LUN or another, before it returns: a long EXTENDED COPY would nest
+ * without bound. So a callout that comes while another one completes is only noted down, and the
+ * outermost one works it off.
  */
-static int answer(struct tcmu_device *dev, struct adapter_request request)
+static _Thread_local struct {
+	bool completing;
+	struct adapter_request queued; /* the request that came meanwhile */
+} chain;
+
+static void complete_chain(struct adapter_request request)
 {
-	struct adapter_lun *lun = tcmur_dev_get_private(dev);
+	chain.completing = true;
+	while (request.kind != ADAPTER_NOTHING) {
+		struct adapter_lun *lun = tcmur_dev_get_private(request.dev);
+		enum tcmu_ext_status status = TCMU_EXT_STATUS_BUSY;
+
+		chain.queued.kind = ADAPTER_NOTHING;
+		if (lun)
+			status = execute_request(lun, &request);
+		tcmur_cmd_complete(request.dev, request.cmd, adapter_status(status));
+		request = chain.queued;
+	}
+	chain.completing = false;
+}
+
+static int answer(struct adapter_request request)
+{
 	int cancel_state;
 
-	if (!lun)
-		return TCMU_STS_BUSY;
-	if (lun->completing) {
-		lun->queued = request;
+	if (chain.completing) {
+		chain.queued = request;
 		return TCMU_STS_OK;
 	}
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-	lun->completing = true;
-	while (request.kind != ADAPTER_NOTHING) {
-		lun->queued.kind = ADAPTER_NOTHING;
-		tcmur_cmd_complete(dev, request.cmd, execute_request(lun, &request));
-		request = lun->queued;
-	}
-	lun->completing = false;
+	complete_chain(request);
 	pthread_setcancelstate(cancel_state, NULL);
+	return TCMU_STS_OK;
+}
+
+/* A compound command goes on from a thread of the engine, so that it keeps no other waiting. */
+static int transfer(struct adapter_request request)
+{
+	struct adapter_lun *lun = tcmur_dev_get_private(request.dev);
+	struct tcmu_ext_command command;
+
+	if (!lun)
+		return TCMU_STS_BUSY; /* between close and reopen */
+	if (!tcmu_ext_disk_has_engine(lun->disk))
+		return answer(request);
+	command = adapter_command(request.dev, request.cmd);
+	command.iov = request.iov;
+	command.iov_count = request.iov_count;
+	if (request.kind == ADAPTER_READ)
+		tcmu_ext_disk_submit_read(lun->disk, &command, request.offset, request.bytes);
+	else
+		tcmu_ext_disk_submit_write(lun->disk, &command, request.offset, request.bytes);
 	return TCMU_STS_OK;
 }
 
 int adapter_read(struct tcmu_device *dev, struct tcmur_cmd *cmd, struct iovec *iov,
 		 size_t iov_count, size_t bytes, off_t offset)
 {
-	return answer(dev, (struct adapter_request){ ADAPTER_READ, cmd, iov, iov_count, bytes,
-						     (uint64_t)offset });
+	return transfer((struct adapter_request){ dev, ADAPTER_READ, cmd, iov, iov_count, bytes,
+						  (uint64_t)offset });
 }
 
 int adapter_write(struct tcmu_device *dev, struct tcmur_cmd *cmd, struct iovec *iov,
 		  size_t iov_count, size_t bytes, off_t offset)
 {
-	return answer(dev, (struct adapter_request){ ADAPTER_WRITE, cmd, iov, iov_count, bytes,
-						     (uint64_t)offset });
+	return transfer((struct adapter_request){ dev, ADAPTER_WRITE, cmd, iov, iov_count, bytes,
+						  (uint64_t)offset });
 }
 
 int adapter_flush(struct tcmu_device *dev, struct tcmur_cmd *cmd)
 {
-	return answer(dev, (struct adapter_request){ .kind = ADAPTER_FLUSH, .cmd = cmd });
+	struct adapter_lun *lun = tcmur_dev_get_private(dev);
+
+	if (!lun)
+		return TCMU_STS_BUSY; /* between close and reopen */
+	if (adapter_is_diverted(lun, cmd))
+		return adapter_submit_diverted(dev, lun, cmd);
+	return answer((struct adapter_request){ .dev = dev, .kind = ADAPTER_FLUSH, .cmd = cmd });
 }

@@ -75,6 +75,7 @@ static struct tcmu_ext_disk_config disk_config(struct tcmu_device *dev,
 		.task_management_functions = ABORT_TASK | LOGICAL_UNIT_RESET,
 		.vendor_identification = "LIO-ORG", /* as the runner's VPD page 83h */
 		.product_identification = adapter_backstore.product_identification,
+		.io = (enum tcmu_ext_io_mode)config->io,
 		.log = adapter_log(dev),
 	};
 }
@@ -155,6 +156,7 @@ static int open_parsed(struct tcmu_device *dev, struct tcmu_ext_backend_config *
 	error = make_lun(dev, config, reopen, &lun);
 	if (error)
 		return error;
+	adapter_ring_init(dev, lun);
 	tell_runner(dev, lun);
 	report_open(dev, config, lun);
 	tcmur_dev_set_private(dev, lun);

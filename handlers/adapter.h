@@ -36,6 +36,7 @@ extern const struct adapter_backstore adapter_backstore;
 
 /* A read, write or flush that the runner's own emulation asks for. */
 struct adapter_request {
+	struct tcmu_device *dev;
 	enum adapter_request_kind {
 		ADAPTER_NOTHING,
 		ADAPTER_READ,
@@ -49,12 +50,22 @@ struct adapter_request {
 	uint64_t offset;
 };
 
+/* What is known of how commands come; see adapter-ring.c. */
+struct adapter_ring {
+	const struct adapter_mailbox *mailbox; /* NULL: nothing */
+	unsigned int came_alone;               /* commands in a row, up to the present one */
+	uint32_t head;                         /* when the present command was looked at */
+};
+
 struct adapter_lun {
 	struct tcmu_ext_disk *disk;
 	struct tcmu_ext_backend *backend;
-	char *path;      /* for messages */
-	bool completing; /* a request is being answered; used by the ring thread only */
-	struct adapter_request queued; /* the request that came meanwhile */
+	char *path; /* for messages */
+	/* Used by the ring thread only: */
+	struct adapter_ring ring;
+	/* The command that is on its way to the disk's engine; see adapter-divert.c. */
+	const struct tcmur_cmd *diverted;
+	uint8_t diverted_operation_code;
 };
 
 /* adapter-commands.c */
@@ -64,6 +75,34 @@ int adapter_read(struct tcmu_device *dev, struct tcmur_cmd *cmd, struct iovec *i
 int adapter_write(struct tcmu_device *dev, struct tcmur_cmd *cmd, struct iovec *iov,
 		  size_t iov_count, size_t bytes, off_t offset);
 int adapter_flush(struct tcmu_device *dev, struct tcmur_cmd *cmd);
+
+/* The command for the disk that the runner's is, without its CDB, and its status for the runner. */
+struct tcmu_ext_command adapter_command(struct tcmu_device *dev, struct tcmur_cmd *cmd);
+int adapter_status(enum tcmu_ext_status status);
+
+/* How many bytes of a CDB libtcmu copied. */
+size_t adapter_cdb_bytes(const uint8_t *cdb);
+
+/* adapter-divert.c */
+
+/* What handle_cmd answers so that a command comes to adapter_submit_diverted(). */
+int adapter_divert(struct adapter_lun *lun, struct tcmur_cmd *cmd);
+bool adapter_is_diverted(const struct adapter_lun *lun, const struct tcmur_cmd *cmd);
+int adapter_submit_diverted(struct tcmu_device *dev, struct adapter_lun *lun,
+			    struct tcmur_cmd *cmd);
+
+/* adapter-ring.c */
+
+/* Finds the ring of a LUN whose disk cares how commands come. */
+void adapter_ring_init(struct tcmu_device *dev, struct adapter_lun *lun);
+
+/*
+ * Whether the command that has just been taken from the ring is the only one, and others were too:
+ * then likely none will come until it has ended. To be called for each command, before and after it
+ * is executed.
+ */
+bool adapter_ring_is_alone(struct adapter_ring *ring);
+void adapter_ring_executed(struct adapter_ring *ring);
 
 /* adapter-config.c */
 

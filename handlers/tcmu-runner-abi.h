@@ -114,6 +114,9 @@ void *tcmur_dev_get_private(struct tcmu_device *dev);
 
 /* Exported by libtcmu.so.2, which the daemon has loaded. Lengths are logical blocks. */
 char *tcmu_dev_get_cfgstring(struct tcmu_device *dev);
+/* Returns the path of the device's file, which the caller frees, or NULL; `*base` is where the ring
+ * is mapped. The other two may be NULL. */
+char *tcmu_dev_get_memory_info(struct tcmu_device *dev, void **base, size_t *len, off_t *offset);
 uint64_t tcmu_dev_get_num_lbas(struct tcmu_device *dev);
 uint32_t tcmu_dev_get_block_size(struct tcmu_device *dev);
 uint32_t tcmu_dev_get_max_xfer_len(struct tcmu_device *dev);

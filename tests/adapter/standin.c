@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +20,38 @@ int tcmur_register_handler(struct tcmur_handler *handler)
 	return 0;
 }
 
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	unsigned int count;
+} completions = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+
 void tcmur_cmd_complete(struct tcmu_device *dev, void *cmd, int status)
 {
 	assert_non_null(dev->completed);
 	dev->completed(dev, cmd, status);
+	pthread_mutex_lock(&completions.lock);
+	completions.count++;
+	pthread_cond_broadcast(&completions.changed);
+	pthread_mutex_unlock(&completions.lock);
+}
+
+unsigned int standin_completions(void)
+{
+	unsigned int count;
+
+	pthread_mutex_lock(&completions.lock);
+	count = completions.count;
+	pthread_mutex_unlock(&completions.lock);
+	return count;
+}
+
+void standin_wait(unsigned int count)
+{
+	pthread_mutex_lock(&completions.lock);
+	while (completions.count < count)
+		pthread_cond_wait(&completions.changed, &completions.lock);
+	pthread_mutex_unlock(&completions.lock);
 }
 
 void tcmur_dev_set_private(struct tcmu_device *dev, void *data)
@@ -40,6 +69,14 @@ void *tcmur_dev_get_private(struct tcmu_device *dev)
 char *tcmu_dev_get_cfgstring(struct tcmu_device *dev)
 {
 	return dev->cfgstring;
+}
+
+char *tcmu_dev_get_memory_info(struct tcmu_device *dev, void **base, size_t *len, off_t *offset)
+{
+	assert_null(len);
+	assert_null(offset);
+	*base = dev->ring;
+	return dev->ring ? strdup("/dev/uio0") : NULL;
 }
 
 uint64_t tcmu_dev_get_num_lbas(struct tcmu_device *dev)
@@ -254,6 +291,35 @@ void standin_command_free(struct tcmur_cmd *cmd)
 	free(cmd->lib_cmd);
 }
 
+static bool is_synchronize_cache(const uint8_t *cdb)
+{
+	return cdb[0] == 0x35 || cdb[0] == 0x91;
+}
+
+/* The status a command under way has ended with. One at a time. */
+static int ended_with;
+
+static void note_status(struct tcmu_device *dev, struct tcmur_cmd *cmd, int status)
+{
+	(void)dev, (void)cmd;
+	ended_with = status;
+}
+
+/* What the daemon does with a SYNCHRONIZE CACHE that handle_cmd leaves to it. */
+static int flush(const struct tcmur_handler *handler, struct tcmu_device *dev,
+		 struct tcmur_cmd *cmd)
+{
+	unsigned int before = standin_completions();
+	int status;
+
+	dev->completed = note_status;
+	status = handler->flush(dev, cmd);
+	if (status != TCMU_STS_OK)
+		return status;
+	standin_wait(before + 1);
+	return ended_with;
+}
+
 int standin_send(const struct tcmur_handler *handler, struct tcmu_device *dev, const uint8_t *cdb,
 		 void *buffer, size_t bytes, uint8_t sense[TCMULIB_SENSE_BYTES])
 {
@@ -261,6 +327,8 @@ int standin_send(const struct tcmur_handler *handler, struct tcmu_device *dev, c
 	struct tcmur_cmd *cmd = standin_command(cdb, &iov, buffer ? 1 : 0);
 	int status = handler->handle_cmd(dev, cmd);
 
+	if (status == TCMU_STS_NOT_HANDLED && is_synchronize_cache(cmd->lib_cmd->cdb))
+		status = flush(handler, dev, cmd);
 	if (sense)
 		memcpy(sense, cmd->lib_cmd->sense_buf, TCMULIB_SENSE_BYTES);
 	standin_command_free(cmd);

@@ -26,9 +26,17 @@ struct tcmu_device {
 	int enabled;
 	int emulate_write_cache;
 
-	/* Called by tcmur_cmd_complete(). */
+	/* What the kernel maps; NULL: nothing is known of it. */
+	void *ring;
+
+	/* Called by tcmur_cmd_complete(), on whichever thread that is. */
 	void (*completed)(struct tcmu_device *dev, struct tcmur_cmd *cmd, int status);
 };
+
+/* How often tcmur_cmd_complete() has been called and its function has returned; and waits until
+ * that has been so often. */
+unsigned int standin_completions(void);
+void standin_wait(unsigned int completions);
 
 /* Loads handler_`subtype`.so and returns what it registered. Never unloaded, as in the daemon. */
 const struct tcmur_handler *standin_load(const char *subtype);
@@ -49,7 +57,10 @@ size_t standin_log_longest_line(void);
 struct tcmur_cmd *standin_command(const uint8_t *cdb, const struct iovec *iov, size_t iov_count);
 void standin_command_free(struct tcmur_cmd *cmd);
 
-/* Sends a command with one buffer and returns the handler's answer; sense data go to `sense`. */
+/*
+ * Sends a command with one buffer as the daemon would, which takes what handle_cmd leaves to it for
+ * what it then is, and returns the status it ends with; sense data go to `sense`.
+ */
 int standin_send(const struct tcmur_handler *handler, struct tcmu_device *dev, const uint8_t *cdb,
 		 void *buffer, size_t bytes, uint8_t sense[TCMULIB_SENSE_BYTES]);
 

@@ -35,6 +35,12 @@ static int open_lun(void **state)
 	return open_with("");
 }
 
+static int open_inline(void **state)
+{
+	(void)state;
+	return open_with(";io=inline");
+}
+
 static int open_read_only(void **state)
 {
 	(void)state;
@@ -70,10 +76,13 @@ static int call(int (*callout)(struct tcmu_device *, struct tcmur_cmd *, struct 
 {
 	struct iovec iov = { buffer, bytes };
 
+	unsigned int before = standin_completions();
+
 	memset(&last, 0, sizeof(last));
 	dev.completed = remember;
 	/* OK together with one completion: each says that the other is right. */
 	assert_int_equal(callout(&dev, cmd, &iov, 1, bytes, offset), TCMU_STS_OK);
+	standin_wait(before + 1);
 	assert_int_equal(last.completions, 1);
 	return last.status;
 }
@@ -155,32 +164,47 @@ static void copy_step_done(struct tcmu_device *device, struct tcmur_cmd *complet
 
 static void run_copy(int steps)
 {
+	unsigned int before = standin_completions();
+
 	memset(&copy, 0, sizeof(copy));
 	copy.to = SIZE_BYTES / 2;
 	copy.reading = true;
 	copy.steps_left = steps - 1;
 	dev.completed = copy_step_done;
 	copy_next();
+	standin_wait(before + (unsigned int)steps);
+}
+
+static void copies(int steps)
+{
+	char data[CHUNK_BYTES], back[CHUNK_BYTES];
+
+	memset(data, 'c', sizeof(data));
+	assert_int_equal(call(handler->write, data, sizeof(data), 0), TCMU_STS_OK);
+	run_copy(steps);
+	assert_int_equal(copy.status, TCMU_STS_OK);
+	assert_int_equal(copy.steps, steps);
+	assert_int_equal(call(handler->read, back, sizeof(back), SIZE_BYTES / 2), TCMU_STS_OK);
+	assert_memory_equal(data, back, sizeof(data));
 }
 
 static void long_copies_do_not_nest(void **state)
 {
-	char data[CHUNK_BYTES], back[CHUNK_BYTES];
-
 	(void)state;
-	memset(data, 'c', sizeof(data));
-	assert_int_equal(call(handler->write, data, sizeof(data), 0), TCMU_STS_OK);
-	run_copy(20000);
-	assert_int_equal(copy.status, TCMU_STS_OK);
-	assert_int_equal(copy.steps, 20000);
+	copies(20000);
 	assert_int_equal(copy.deepest, 1);
-	assert_int_equal(call(handler->read, back, sizeof(back), SIZE_BYTES / 2), TCMU_STS_OK);
-	assert_memory_equal(data, back, sizeof(data));
+}
+
+static void copies_go_on_on_the_engine(void **state)
+{
+	(void)state;
+	copies(200);
 }
 
 /* The next command is served as usual after one that failed half-way. */
 static void goes_on_after_a_failed_copy(void **state)
 {
+	unsigned int before = standin_completions();
 	char data[CHUNK_BYTES];
 
 	(void)state;
@@ -190,6 +214,7 @@ static void goes_on_after_a_failed_copy(void **state)
 	copy.steps_left = 10;
 	dev.completed = copy_step_done;
 	copy_next();
+	standin_wait(before + 2);
 	assert_int_equal(copy.status, TCMU_STS_PASSTHROUGH_ERR);
 	assert_int_equal(copy.steps, 2);
 	assert_int_equal(call(handler->read, data, sizeof(data), 0), TCMU_STS_OK);
@@ -203,8 +228,14 @@ int main(void)
 						close_lun),
 		cmocka_unit_test_setup_teardown(respects_write_protection, open_read_only,
 						close_lun),
-		cmocka_unit_test_setup_teardown(long_copies_do_not_nest, open_lun, close_lun),
+		cmocka_unit_test_setup_teardown(answers_by_completion, open_inline, close_lun),
+		cmocka_unit_test_setup_teardown(answers_errors_with_sense_data, open_inline,
+						close_lun),
+		cmocka_unit_test_setup_teardown(long_copies_do_not_nest, open_inline, close_lun),
+		cmocka_unit_test_setup_teardown(copies_go_on_on_the_engine, open_lun, close_lun),
 		cmocka_unit_test_setup_teardown(goes_on_after_a_failed_copy, open_lun, close_lun),
+		cmocka_unit_test_setup_teardown(goes_on_after_a_failed_copy, open_inline,
+						close_lun),
 	};
 
 	return standin_end(cmocka_run_group_tests(tests, NULL, NULL));

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/magic.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
@@ -17,6 +18,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -228,25 +230,37 @@ static void run_file(const char *options, const uint8_t *cdb, int commands, int 
 static void file_reads(void **state)
 {
 	(void)state;
-	run_file("", read_10, COMMANDS, SYS_preadv);
+	run_file(";io=inline", read_10, COMMANDS, SYS_preadv);
+}
+
+/* What is in the page cache is read there and then. */
+static void file_reads_in_auto(void **state)
+{
+	struct statfs file_system;
+
+	(void)state;
+	assert_int_equal(statfs(standin_directory(), &file_system), 0);
+	run_file(";io=auto", read_10, COMMANDS,
+		 file_system.f_type == TMPFS_MAGIC ? SYS_preadv : SYS_preadv2);
 }
 
 static void file_writes(void **state)
 {
 	(void)state;
-	run_file("", write_10, COMMANDS, SYS_pwritev2);
+	run_file(";io=inline", write_10, COMMANDS, SYS_pwritev2);
+	run_file(";io=auto", write_10, COMMANDS, SYS_pwritev2);
 }
 
 static void file_writes_with_fua(void **state)
 {
 	(void)state;
-	run_file("", write_fua, DURABLE_COMMANDS, SYS_pwritev2);
+	run_file(";io=inline", write_fua, DURABLE_COMMANDS, SYS_pwritev2);
 }
 
 static void file_writes_through(void **state)
 {
 	(void)state;
-	run_file(";cache=writethrough", write_10, DURABLE_COMMANDS, SYS_pwritev2);
+	run_file(";cache=writethrough;io=inline", write_10, DURABLE_COMMANDS, SYS_pwritev2);
 }
 
 /* No system call at all. */
@@ -260,11 +274,9 @@ static void null_reads_and_writes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(file_reads),
-		cmocka_unit_test(file_writes),
-		cmocka_unit_test(file_writes_with_fua),
-		cmocka_unit_test(file_writes_through),
-		cmocka_unit_test(null_reads_and_writes),
+		cmocka_unit_test(file_reads),          cmocka_unit_test(file_reads_in_auto),
+		cmocka_unit_test(file_writes),         cmocka_unit_test(file_writes_with_fua),
+		cmocka_unit_test(file_writes_through), cmocka_unit_test(null_reads_and_writes),
 	};
 
 	report = mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,

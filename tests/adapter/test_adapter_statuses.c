@@ -55,7 +55,7 @@ static int open_lun(void **state)
 	sem_init(&script.release, 0, 0);
 	handler = standin_load("file");
 	image = standin_file("disk.img", 1 << 20);
-	snprintf(text, sizeof(text), "file/%s", image);
+	snprintf(text, sizeof(text), "file/%s;io=inline", image);
 	dev = standin_device(text, 1 << 20);
 	return handler->open(&dev, false);
 }
