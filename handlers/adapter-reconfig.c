@@ -96,6 +96,13 @@ int adapter_reconfig(struct tcmu_device *dev, struct tcmulib_cfg_info *info)
 	return -EOPNOTSUPP;
 }
 
+bool adapter_was_in_use(struct tcmu_device *dev, bool reopen)
+{
+	/* When in doubt it is enabled: to store an attribute would then wait for this very thread.
+	 */
+	return reopen || tcmu_cfgfs_dev_get_attr_int(dev, "../enable") != 0;
+}
+
 /*
  * The kernel gives user backstores emulate_write_cache=0 whatever they do, and saveconfig and
  * restoreconfig would carry that 0 to us as a request to turn the write cache off. So the attribute
@@ -104,12 +111,11 @@ int adapter_reconfig(struct tcmu_device *dev, struct tcmulib_cfg_info *info)
  * last word, also across a restart of the daemon. Both paths go through the attribute directory
  * since libtcmu offers no function for the device's own.
  */
-bool adapter_initial_write_cache(struct tcmu_device *dev, bool configured, bool reopen)
+bool adapter_initial_write_cache(struct tcmu_device *dev, bool configured, bool was_in_use)
 {
 	int attribute;
 
-	/* When in doubt it is enabled: storing the value would then wait for this very thread. */
-	if (reopen || tcmu_cfgfs_dev_get_attr_int(dev, "../enable") != 0) {
+	if (was_in_use) {
 		attribute = tcmu_cfgfs_dev_get_attr_int(dev, "emulate_write_cache");
 		return attribute < 0 ? configured : attribute > 0;
 	}

@@ -81,7 +81,7 @@ static struct tcmu_ext_disk_config disk_config(struct tcmu_device *dev,
 }
 
 static int make_disk(struct tcmu_device *dev, const struct tcmu_ext_backend_config *config,
-		     bool reopen, struct adapter_lun *lun)
+		     struct adapter_lun *lun)
 {
 	bool configured = config->cache != TCMU_EXT_CACHE_WRITETHROUGH;
 	struct tcmu_ext_disk_config disk = disk_config(dev, config);
@@ -91,7 +91,7 @@ static int make_disk(struct tcmu_device *dev, const struct tcmu_ext_backend_conf
 		error = tcmu_ext_backend_open(adapter_backstore.operations, config, &lun->backend);
 	if (error)
 		return error;
-	disk.write_cache = adapter_initial_write_cache(dev, configured, reopen);
+	disk.write_cache = adapter_initial_write_cache(dev, configured, config->succeeds);
 	return tcmu_ext_disk_create(lun->backend, &disk, &lun->disk);
 }
 
@@ -103,7 +103,7 @@ static void free_lun(struct adapter_lun *lun)
 	free(lun);
 }
 
-static int make_lun(struct tcmu_device *dev, struct tcmu_ext_backend_config *config, bool reopen,
+static int make_lun(struct tcmu_device *dev, struct tcmu_ext_backend_config *config,
 		    struct adapter_lun **made)
 {
 	struct adapter_lun *lun = calloc(1, sizeof(*lun));
@@ -114,7 +114,7 @@ static int make_lun(struct tcmu_device *dev, struct tcmu_ext_backend_config *con
 	lun->path =
 		tcmu_ext_options_escape(*config->path ? config->path : adapter_backstore.subtype);
 	if (lun->path)
-		error = make_disk(dev, config, reopen, lun);
+		error = make_disk(dev, config, lun);
 	if (error) {
 		free_lun(lun);
 		return error;
@@ -151,9 +151,10 @@ static int open_parsed(struct tcmu_device *dev, struct tcmu_ext_backend_config *
 
 	config->logical_block_bytes = tcmu_dev_get_block_size(dev);
 	config->size_bytes = tcmu_dev_get_num_lbas(dev) * config->logical_block_bytes;
+	config->succeeds = adapter_was_in_use(dev, reopen);
 	config->log = adapter_log(dev);
 	become_io_flusher(dev);
-	error = make_lun(dev, config, reopen, &lun);
+	error = make_lun(dev, config, &lun);
 	if (error)
 		return error;
 	adapter_ring_init(dev, lun);

@@ -117,11 +117,14 @@ bool adapter_same_config(const char *a, const char *b);
 /* adapter-reconfig.c */
 int adapter_reconfig(struct tcmu_device *dev, struct tcmulib_cfg_info *info);
 
+/* Whether a LUN that is being opened was in use before, in this process or another. */
+bool adapter_was_in_use(struct tcmu_device *dev, bool reopen);
+
 /*
  * Whether a LUN that is being opened starts with its write cache on: what the kernel's attribute
  * says if the LUN was in use before, else `configured`, which the attribute is then set to.
  */
-bool adapter_initial_write_cache(struct tcmu_device *dev, bool configured, bool reopen);
+bool adapter_initial_write_cache(struct tcmu_device *dev, bool configured, bool was_in_use);
 
 /* adapter-log.c */
 

@@ -65,6 +65,12 @@ struct tcmu_ext_backend_config {
 	/* -- set by the caller -- */
 	uint64_t size_bytes;          /* what the LUN needs; the backing may be larger */
 	uint32_t logical_block_bytes; /* of the LUN */
+	/*
+	 * 0 or 1: it was open in a process that may have been killed, and transfers that this
+	 * process had queued may still be under way. To open waits for them, at most half a
+	 * minute, as far as the backing is locked.
+	 */
+	int succeeds;
 	struct tcmu_ext_log log;
 };
 

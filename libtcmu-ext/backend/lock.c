@@ -38,13 +38,19 @@ static int report_holder(const struct storage *storage)
 int lock_file(const struct storage *storage)
 {
 	struct flock wanted = whole_file(storage);
+	unsigned int waits = 0;
+	bool held;
 	int error;
 
-	if (!fcntl(storage->fd, F_OFD_SETLK, &wanted))
-		return 0;
-	error = -errno;
-	if (error == -EAGAIN || error == -EACCES)
+	do {
+		if (!fcntl(storage->fd, F_OFD_SETLK, &wanted))
+			return 0;
+		error = -errno;
+		held = error == -EAGAIN || error == -EACCES;
+	} while (held && storage_wait_for_predecessor(storage, &waits));
+	if (held)
 		return report_holder(storage);
+	errno = -error;
 	log_message(
 		&storage->log, TCMU_EXT_LOG_ERROR,
 		"%s cannot be locked: %m; if its file system has no locks, add ;lock=no and make "

@@ -107,9 +107,12 @@ int object_refuse_open(const struct storage *storage, int error)
 static int reopen(struct storage *storage, int path_fd, int flags)
 {
 	char link[sizeof("/proc/self/fd/") + 3 * sizeof(path_fd)];
+	unsigned int waits = 0;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
-	storage->fd = open(link, flags | O_CLOEXEC | O_NOCTTY);
+	do
+		storage->fd = open(link, flags | O_CLOEXEC | O_NOCTTY);
+	while (storage->fd < 0 && errno == EBUSY && storage_wait_for_predecessor(storage, &waits));
 	if (storage->fd >= 0 && (flags & O_NONBLOCK) &&
 	    fcntl(storage->fd, F_SETFL, flags & ~O_NONBLOCK))
 		return object_refuse_open(storage, -errno);

@@ -12,13 +12,22 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "plumbing/log.h"
 
 #include "backend/object.h"
 #include "plumbing/log.h"
 
 /* Reading ahead starts requests, of which a device takes only so many without waiting. */
 enum { PREFETCH_MAXIMUM_BYTES = 8 * 1024 * 1024 };
+
+/* Half a minute in all: as long as an initiator waits for a command. */
+enum {
+	WAIT_NANOSECONDS = 20 * 1000 * 1000,
+	WAITS_MAXIMUM = 1500,
+};
 
 int storage_init(struct storage *storage, const struct tcmu_ext_backend_config *config)
 {
@@ -37,11 +46,27 @@ int storage_init(struct storage *storage, const struct tcmu_ext_backend_config *
 		.lun_block_bytes = config->logical_block_bytes,
 		.lun_bytes = config->size_bytes,
 		.locked = config->lock,
+		.succeeds = config->succeeds,
 		.path = strdup(config->path),
 		.name = object_name(config->path),
 		.log = config->log,
 	};
 	return storage->path && storage->name ? 0 : -ENOMEM;
+}
+
+bool storage_wait_for_predecessor(const struct storage *storage, unsigned int *waits)
+{
+	const struct timespec moment = { .tv_nsec = WAIT_NANOSECONDS };
+
+	if (!storage->succeeds || *waits >= WAITS_MAXIMUM)
+		return false;
+	if (!(*waits)++)
+		log_message(&storage->log, TCMU_EXT_LOG_INFO,
+			    "%s is still in use: waiting for what a process that was killed has "
+			    "left under way",
+			    storage->name);
+	nanosleep(&moment, NULL);
+	return true;
 }
 
 void storage_release(struct storage *storage)
@@ -105,5 +130,6 @@ void storage_describe_queue(void *instance, struct tcmu_ext_backend_queue *queue
 	queue->descriptor = storage->fd;
 	queue->never_waits = is_in_memory(storage);
 	queue->direct = storage->direct;
-	queue->exclusive = storage->locked;
+	/* Readers of a file share their lock. */
+	queue->exclusive = storage->locked && (storage->is_device || !storage->read_only);
 }

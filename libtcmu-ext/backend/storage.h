@@ -38,7 +38,8 @@ struct storage {
 	uint32_t range_alignment_bytes;
 	uint32_t lun_block_bytes;
 	enum discard_method discard_method;
-	bool locked; /* nobody else opens it while this descriptor exists */
+	bool locked;   /* nobody else opens it while this descriptor exists */
+	bool succeeds; /* a process that was killed may have left transfers that are under way */
 	/* Learned from the first attempt; true stays true. */
 	atomic_bool zero_unsupported[ZERO_METHODS];
 	atomic_bool durable_write_unsupported;
@@ -53,6 +54,13 @@ struct storage {
 /* Fills the fields that come from the configuration. Returns 0, -EINVAL without a path, or
  * -ENOMEM. The storage may be released in each case. */
 int storage_init(struct storage *storage, const struct tcmu_ext_backend_config *config);
+
+/*
+ * To be called when somebody else has the backing: waits a moment and returns true when it may be a
+ * process this one succeeds, false when it is not, or has been for too long. `*waits` is 0 at
+ * first.
+ */
+bool storage_wait_for_predecessor(const struct storage *storage, unsigned int *waits);
 
 /* Closes the descriptor, if any, and frees what the fields own. */
 void storage_release(struct storage *storage);

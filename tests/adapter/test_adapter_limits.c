@@ -35,7 +35,7 @@ static void limit_file_size(rlim_t bytes)
 
 static struct tcmu_device device(const char *path, const char *options)
 {
-	char text[4096];
+	char text[8192];
 
 	snprintf(text, sizeof(text), "file/%s%s", path, options);
 	standin_log_clear();
