@@ -131,26 +131,28 @@ int storage_read(void *instance, struct iovec *iov, size_t iov_count, uint64_t o
 	return 0;
 }
 
+/* What write-back lost for lack of memory does not come back when there is some. */
+static int lasting_error(int error)
+{
+	return error == -ENOMEM || error == -EAGAIN ? -EIO : error;
+}
+
 /*
  * What fails with RWF_DSYNC may be an earlier write, of which a flush would then not hear again.
  * EIO counts as that. Of other errors, lack of space above all, the same write without the flush
- * tells: it only succeeds where the flush was at fault. Not so of errors that pass: those are never
- * what a flush reports of the medium.
+ * tells: it only succeeds where the flush was at fault.
  */
 static bool has_lost_write(const struct storage *storage, const struct iovec *iov, size_t iov_count,
 			   uint64_t offset, int error)
 {
-	switch (error) {
-	case -EIO:
-		return true;
-	case -EAGAIN:
-	case -ENOMEM:
-	case -EOPNOTSUPP:
-		return false;
-	default:
-		return pwritev2(storage->fd, iov, entries_per_call(iov_count), (off_t)offset, 0) >
-		       0;
-	}
+	ssize_t count;
+
+	if (error == -EIO || error == -EOPNOTSUPP)
+		return error == -EIO;
+	do
+		count = pwritev2(storage->fd, iov, entries_per_call(iov_count), (off_t)offset, 0);
+	while (count < 0 && errno == EINTR);
+	return count > 0;
 }
 
 static int write_error(struct storage *storage, const struct iovec *iov, size_t iov_count,
@@ -160,7 +162,7 @@ static int write_error(struct storage *storage, const struct iovec *iov, size_t 
 
 	if ((call_flags & RWF_DSYNC) && !storage->direct &&
 	    has_lost_write(storage, iov, iov_count, offset, error))
-		storage->lost_write_error = error;
+		storage->lost_write_error = lasting_error(error);
 	return error;
 }
 
@@ -237,12 +239,6 @@ int storage_write(void *instance, struct iovec *iov, size_t iov_count, uint64_t 
 	if (error == -EBADF && storage->read_only)
 		return -EROFS;
 	return storage_device_error(storage, error, offset + bytes);
-}
-
-/* What write-back lost for lack of memory does not come back when there is some. */
-static int lasting_error(int error)
-{
-	return error == -ENOMEM || error == -EAGAIN ? -EIO : error;
 }
 
 int storage_flush(void *instance)
