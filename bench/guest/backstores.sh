@@ -8,8 +8,9 @@
 
 bench_size_mib=${TCMU_EXT_BENCH_SIZE_MIB:-64}
 bench_size_bytes=$((bench_size_mib << 20))
-bench_file=/bench/image
-bench_block=/dev/ram0
+bench_media=/run/tcmu-ext-bench
+bench_file=$bench_media/image
+bench_block=${TCMU_EXT_BENCH_DEVICE:-/dev/ram0}
 
 # More words for the control file, as "hw_max_sectors=2048"; and attributes to set, NAME=VALUE.
 bench_control=()
@@ -17,13 +18,20 @@ bench_attributes=()
 # More options for the configuration strings of our own handlers, as "cache=none".
 bench_options=
 
-# What the backstores keep their data in: a file in memory and a memory disk, with every page there.
+# What the backstores keep their data in: a file in memory and a memory disk, with every page there;
+# on a real machine the device that was given instead of the memory disk.
 bench_make_media() {
-	mkdir -p "${bench_file%/*}"
-	mount -t tmpfs -o "size=$((bench_size_mib + 16))M" tmpfs "${bench_file%/*}"
+	mkdir -p "$bench_media"
+	mount -t tmpfs -o "size=$((bench_size_mib + 16))M" tmpfs "$bench_media"
 	dd if=/dev/zero of="$bench_file" bs=1M count="$bench_size_mib" status=none
-	modprobe brd rd_nr=1 rd_size=$((bench_size_bytes / 1024))
-	wait_until "the memory disk appears" test -b "$bench_block"
+	if [[ -z ${TCMU_EXT_BENCH_DEVICE:-} ]]; then
+		modprobe brd rd_nr=1 rd_size=$((bench_size_bytes / 1024))
+		wait_until "the memory disk appears" test -b "$bench_block"
+	fi
+	bench_zero_block
+}
+
+bench_zero_block() {
 	dd if=/dev/zero of="$bench_block" bs=1M count="$bench_size_mib" oflag=direct status=none
 }
 

@@ -2,14 +2,15 @@
 # shellcheck shell=bash disable=SC2154 # bench_default_…: measure
 # The workloads, as fio runs them. Sourced after guest-lib.sh.
 
-bench_runtime_ms=${TCMU_EXT_BENCH_RUNTIME_MS:-500}
-bench_ramp_ms=${TCMU_EXT_BENCH_RAMP_MS:-150}
+bench_runtime_ms=${TCMU_EXT_BENCH_RUNTIME_MS:-300}
+bench_ramp_ms=${TCMU_EXT_BENCH_RAMP_MS:-60}
 bench_counted_requests=${TCMU_EXT_BENCH_COUNTED_REQUESTS:-4096}
 
 # workload_options WORKLOAD: prints what it tells fio.
 workload_options() {
 	case $1 in
 	randread-512) echo "--rw=randread --bs=512 --iodepth=32 --numjobs=1" ;;
+	single-*) echo "--rw=randread --bs=${1#*-} --iodepth=1 --numjobs=1 --thread --norandommap" ;;
 	randread-*) echo "--rw=randread --bs=${1#*-} --iodepth=32 --numjobs=1 --thread --norandommap" ;;
 	randwrite-*) echo "--rw=randwrite --bs=${1#*-} --iodepth=32 --numjobs=1 --thread --norandommap" ;;
 	seqread-*) echo "--rw=read --bs=${1#*-} --iodepth=4 --numjobs=1 --thread" ;;
@@ -31,7 +32,7 @@ bench_fio() {
 	local device=$1 workload=$2
 	shift 2
 	# shellcheck disable=SC2046 # the options are words
-	fio --name="$workload" --filename="$device" --ioengine=libaio --direct=1 \
+	fio --name="$workload" --filename="$device" --size="${bench_size_mib}m" --ioengine=libaio --direct=1 \
 		$(workload_options "$workload") "$@"
 }
 
@@ -58,10 +59,12 @@ workload_length() {
 	esac
 }
 
-# workload_count DEVICE WORKLOAD FILE: counts over a fixed number of requests of each job.
+# workload_count DEVICE WORKLOAD FILE: counts over a fixed number of requests.
 workload_count() {
+	local jobs=1
+	[[ $2 != mixed-* ]] || jobs=8
 	counters_start
-	let_clock_jump bench_fio "$1" "$2" --number_ios="$bench_counted_requests" \
+	let_clock_jump bench_fio "$1" "$2" --number_ios=$((bench_counted_requests / jobs)) \
 		--output=/dev/null || fail "fio failed: $2 on $1"
 	counters_stop "$1" >"$3"
 }

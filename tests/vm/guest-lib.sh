@@ -10,12 +10,12 @@ guest_state=/run/tcmu-ext
 guest_core=/sys/kernel/config/target/core
 guest_loopback=/sys/kernel/config/target/loopback
 guest_bus_name=org.kernel.TCMUService1
-mkdir -p "$guest_state" /root/.targetcli
+mkdir -p "$guest_state" "$HOME/.targetcli"
 
 # targetcli's preferences, which it keeps as a Python pickle: neither colours nor a saved
 # configuration nor a log of its own.
 printf '(dVcolor_mode\nI00\nsVauto_save_on_exit\nI00\nsVloglevel_file\nVerror\ns.' \
-	>/root/.targetcli/prefs.bin
+	>"$HOME/.targetcli/prefs.bin"
 
 # Words put before tcmu-runner's own command line, (strace -f -o FILE) or (env LD_PRELOAD=…), and
 # after it, (--debug).
