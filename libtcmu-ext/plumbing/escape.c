@@ -23,8 +23,6 @@ static const char *name_of(unsigned char byte)
 		return "a comma";
 	case ':':
 		return "a colon";
-	case ';':
-		return "a semicolon";
 	case '\n':
 		return "a newline";
 	default:
