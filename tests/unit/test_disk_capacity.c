@@ -144,8 +144,8 @@ static void test_physical_block_exponent(void **state)
 	static const struct {
 		uint32_t logical, physical;
 		uint8_t exponent;
-	} cases[] = { { 512, 512, 0 },    { 512, 4096, 3 }, { 4096, 4096, 0 },
-		      { 4096, 16384, 2 }, { 4096, 512, 0 }, { 512, 65536, 7 } };
+	} cases[] = { { 512, 512, 0 },  { 512, 4096, 3 },  { 4096, 4096, 0 },    { 4096, 16384, 2 },
+		      { 4096, 512, 0 }, { 512, 65536, 7 }, { 512, 1u << 31, 15 } };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {

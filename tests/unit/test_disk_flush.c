@@ -243,6 +243,22 @@ static void test_failed_flush_is_never_good_again(void **state)
 	disk_fixture_close(&fixture);
 }
 
+/* What cannot be brought to the medium cannot be read from there. */
+static void test_force_unit_access_of_a_read_after_a_failed_flush(void **state)
+{
+	struct disk_fixture fixture;
+	struct cdb cdb = cdb_with(cdb_blocks(TCMU_EXT_READ_10, 3, 1), 1, FUA);
+
+	(void)state;
+	disk_fixture_open(&fixture, &disk_setup_default);
+	expect_good(&fixture, write_at(&fixture, 3));
+	memory_backend_fail(&fixture.memory, MEMORY_FLUSH, EIO, 0);
+	expect_sense(&fixture, disk_data_in(&fixture, cdb, 512, disk_cuts[0]),
+		     TCMU_EXT_MEDIUM_ERROR, TCMU_EXT_WRITE_ERROR);
+	assert_int_equal(fixture.memory.counts[MEMORY_READ], 0);
+	disk_fixture_close(&fixture);
+}
+
 /* Written, but not made durable: the same loss as that of a flush. */
 static void test_durable_write_that_fails_at_its_end_is_a_failed_flush(void **state)
 {
@@ -339,6 +355,7 @@ int main(void)
 		cmocka_unit_test(test_turning_the_cache_off_flushes_first),
 		cmocka_unit_test(test_cache_that_cannot_be_flushed_stays_on),
 		cmocka_unit_test(test_failed_flush_is_never_good_again),
+		cmocka_unit_test(test_force_unit_access_of_a_read_after_a_failed_flush),
 		cmocka_unit_test(test_durable_write_that_fails_at_its_end_is_a_failed_flush),
 		cmocka_unit_test(test_errors_of_a_flush),
 		cmocka_unit_test(test_flush_without_memory_is_busy),

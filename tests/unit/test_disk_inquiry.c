@@ -337,6 +337,33 @@ static void test_block_limits_default_transfer_is_a_mebibyte(void **state)
 	}
 }
 
+/* OPTIMAL TRANSFER LENGTH GRANULARITY: physical blocks, in logical ones, if the field holds it. */
+static void test_block_limits_granularity(void **state)
+{
+	static const struct {
+		uint32_t logical, physical, granularity;
+	} cases[] = { { 512, 512, 1 },
+		      { 512, 4096, 8 },
+		      { 4096, 512, 1 },
+		      { 4096, 65536, 16 },
+		      { 512, 0xffff * 512, 0xffff },
+		      { 512, 0x10000 * 512, 0 } };
+	size_t bytes;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+		struct disk_setup setup = disk_setup_default;
+		struct disk_fixture fixture;
+
+		setup.block_bytes = cases[i].logical;
+		setup.memory.properties.physical_block_bytes = cases[i].physical;
+		disk_fixture_open(&fixture, &setup);
+		assert_int_equal(field_get(page_data(&fixture, PAGE_BLOCK_LIMITS, &bytes) + 6, 2),
+				 cases[i].granularity);
+		disk_fixture_close(&fixture);
+	}
+}
+
 /* An optimum beyond the maximum would contradict itself (SBC-3 6.6.4). */
 static void test_optimal_transfer_is_never_beyond_the_maximum(void **state)
 {
@@ -436,6 +463,7 @@ int main(void)
 		cmocka_unit_test(test_bad_fields_are_refused),
 		cmocka_unit_test(test_block_limits),
 		cmocka_unit_test(test_block_limits_default_transfer_is_a_mebibyte),
+		cmocka_unit_test(test_block_limits_granularity),
 		cmocka_unit_test(test_optimal_transfer_is_never_beyond_the_maximum),
 		cmocka_unit_test(test_no_discard_offers_no_unmap),
 		cmocka_unit_test(test_rotation),

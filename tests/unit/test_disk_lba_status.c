@@ -258,6 +258,20 @@ static void test_prefetch(void **state)
 	disk_fixture_close(&fixture);
 }
 
+static void test_prefetch_of_more_than_32_bits_of_blocks(void **state)
+{
+	struct disk_setup setup = disk_setup_default;
+	struct disk_fixture fixture;
+
+	(void)state;
+	setup.blocks = UINT64_C(1) << 34;
+	setup.memory.window_bytes = 512;
+	disk_fixture_open(&fixture, &setup);
+	expect_good(&fixture, disk_command(&fixture, cdb_blocks(TCMU_EXT_PRE_FETCH_16, 5, 0)));
+	assert_true(fixture.memory.calls[0].bytes >= UINT64_C(512) * UINT32_MAX);
+	disk_fixture_close(&fixture);
+}
+
 /* The end itself is no range at all: nothing is asked of the backend. */
 static void test_prefetch_at_the_end(void **state)
 {
@@ -301,6 +315,7 @@ int main(void)
 		cmocka_unit_test(test_address_off_the_medium),
 		cmocka_unit_test(test_error_of_the_backend),
 		cmocka_unit_test(test_prefetch),
+		cmocka_unit_test(test_prefetch_of_more_than_32_bits_of_blocks),
 		cmocka_unit_test(test_prefetch_at_the_end),
 		cmocka_unit_test(test_prefetch_that_fails_or_is_not_there),
 	};

@@ -166,6 +166,9 @@ static void test_other_commands_are_checked(void **state)
 	other.cdb_bytes = 255;
 	expect_refused(&config, &messages, 1);
 	other.cdb_bytes = 16;
+	config.other_command_count = 257;
+	expect_refused(&config, &messages, 1);
+	config.other_command_count = 1;
 	config.target_port_group_support = 4;
 	expect_refused(&config, &messages, 1);
 }

@@ -313,6 +313,8 @@ static void test_wrong_page_length_is_refused(void **state)
 			continue;
 		page[1] = (uint8_t)length;
 		expect_bad_list(&fixture, mode_select_pages(&fixture, page, bytes), 5, -1);
+		/* Also when the list ends right behind it. */
+		expect_bad_list(&fixture, mode_select_pages(&fixture, page, 2), 5, -1);
 	}
 	disk_fixture_close(&fixture);
 }
@@ -361,16 +363,47 @@ static void test_block_descriptor_must_tell_what_is(void **state)
 	field_put(list + 4, 4, 100);
 	expect_bad_list(&fixture, mode_select(&fixture, TCMU_EXT_MODE_SELECT_6, list, sizeof(list)),
 			4, -1);
+	/* All ones and zero stand for all there are. */
+	field_put(list + 4, 4, UINT32_MAX);
+	expect_good(&fixture, mode_select(&fixture, TCMU_EXT_MODE_SELECT_6, list, sizeof(list)));
+	field_put(list + 4, 4, 0);
+	expect_good(&fixture, mode_select(&fixture, TCMU_EXT_MODE_SELECT_6, list, sizeof(list)));
 	/* Two descriptors, or part of one. */
 	list[3] = 16;
-	assert_int_equal(mode_select(&fixture, TCMU_EXT_MODE_SELECT_6, list, sizeof(list)),
-			 TCMU_EXT_STATUS_CHECK_CONDITION);
+	expect_bad_list(&fixture, mode_select(&fixture, TCMU_EXT_MODE_SELECT_6, list, sizeof(list)),
+			3, -1);
 	list[3] = 7;
 	assert_int_equal(mode_select(&fixture, TCMU_EXT_MODE_SELECT_6, list, sizeof(list)),
 			 TCMU_EXT_STATUS_CHECK_CONDITION);
 	list[3] = 255;
 	assert_int_equal(mode_select(&fixture, TCMU_EXT_MODE_SELECT_6, list, sizeof(list)),
 			 TCMU_EXT_STATUS_CHECK_CONDITION);
+	disk_fixture_close(&fixture);
+}
+
+/* The long form of MODE SELECT (10), which has the same rules. */
+static void test_long_block_descriptor(void **state)
+{
+	struct disk_fixture fixture;
+	uint8_t list[8 + 16] = { [4] = 0x01, [7] = 16 };
+
+	(void)state;
+	open_default(&fixture);
+	field_put(list + 8, 8, 128);
+	field_put(list + 20, 4, 512);
+	expect_good(&fixture, mode_select(&fixture, TCMU_EXT_MODE_SELECT_10, list, sizeof(list)));
+	field_put(list + 8, 8, UINT64_MAX);
+	expect_good(&fixture, mode_select(&fixture, TCMU_EXT_MODE_SELECT_10, list, sizeof(list)));
+	field_put(list + 8, 8, UINT32_MAX);
+	expect_bad_list(&fixture,
+			mode_select(&fixture, TCMU_EXT_MODE_SELECT_10, list, sizeof(list)), 8, -1);
+	field_put(list + 8, 8, 0);
+	field_put(list + 20, 4, 1024);
+	expect_bad_list(&fixture,
+			mode_select(&fixture, TCMU_EXT_MODE_SELECT_10, list, sizeof(list)), 20, -1);
+	/* LONGLBA and a short descriptor do not go together. */
+	list[7] = 8;
+	expect_bad_list(&fixture, mode_select(&fixture, TCMU_EXT_MODE_SELECT_10, list, 16), 6, -1);
 	disk_fixture_close(&fixture);
 }
 
@@ -393,6 +426,7 @@ int main(void)
 		cmocka_unit_test(test_wrong_page_length_is_refused),
 		cmocka_unit_test(test_one_bad_page_spoils_the_list),
 		cmocka_unit_test(test_block_descriptor_must_tell_what_is),
+		cmocka_unit_test(test_long_block_descriptor),
 	};
 
 	return run_unit_tests(tests);

@@ -245,6 +245,33 @@ static void test_control_page(void **state)
 	disk_fixture_close(&fixture);
 }
 
+/* The whole pages, as SPC-4 7.5 and SBC-3 6.5 lay them out. */
+static void test_current_values(void **state)
+{
+	static const struct {
+		size_t bytes;
+		uint8_t page[20];
+	} expected[] = {
+		{ 12, { 0x01, 0x0a } },
+		{ 20, { 0x08, 0x12, WCE } },
+		/* GLTSD; unrestricted reordering; TAS; unlimited busy timeout period */
+		{ 12, { 0x0a, 0x0a, 0x02, 0x10, 0, 0x40, 0, 0, 0xff, 0xff } },
+		{ 12, { 0x1c, 0x0a, 0x08 } }, /* DEXCPT */
+	};
+	uint8_t page[MODE_BUFFER_BYTES];
+	struct disk_fixture fixture;
+
+	(void)state;
+	disk_fixture_open(&fixture, &disk_setup_default);
+	for (size_t i = 0; i < ARRAY_COUNT(expected); i++) {
+		assert_int_equal(mode_page(&fixture, known_pages[i], page), expected[i].bytes);
+		assert_memory_equal(page, expected[i].page, expected[i].bytes);
+		mode_page(&fixture, known_pages[i] | MODE_DEFAULT, page);
+		assert_memory_equal(page, expected[i].page, expected[i].bytes);
+	}
+	disk_fixture_close(&fixture);
+}
+
 static void test_nothing_else_can_be_changed(void **state)
 {
 	static const uint8_t pages[] = { MODE_PAGE_ERROR_RECOVERY,
@@ -313,6 +340,7 @@ int main(void)
 		cmocka_unit_test(test_write_protection_is_told),
 		cmocka_unit_test(test_write_cache_bit_follows_the_disk),
 		cmocka_unit_test(test_control_page),
+		cmocka_unit_test(test_current_values),
 		cmocka_unit_test(test_nothing_else_can_be_changed),
 		cmocka_unit_test(test_allocation_length_truncates),
 	};

@@ -213,6 +213,31 @@ static void test_range_is_checked(void **state)
 	disk_fixture_close(&fixture);
 }
 
+/* One VERIFY may not read for ever: there is a limit, and what it allows works. */
+static void test_verify_of_too_much_is_refused(void **state)
+{
+	const uint32_t allowed = 256 * 1024 * 2;
+	struct disk_setup setup = disk_setup_default;
+	struct disk_fixture fixture;
+
+	(void)state;
+	setup.blocks = UINT64_C(1) << 33;
+	setup.memory.window_bytes = 512;
+	disk_fixture_open(&fixture, &setup);
+	expect_invalid_field(
+		&fixture,
+		disk_command(&fixture, checked(TCMU_EXT_VERIFY_12, BYTCHK_NONE, 0, UINT32_MAX)), 6,
+		-1);
+	expect_invalid_field(&fixture,
+			     disk_command(&fixture, checked(TCMU_EXT_VERIFY_16, BYTCHK_ONE_BLOCK, 0,
+							    allowed + 1)),
+			     10, -1);
+	assert_int_equal(memory_backend_calls(&fixture.memory), 0);
+	expect_good(&fixture,
+		    disk_command(&fixture, checked(TCMU_EXT_VERIFY_16, BYTCHK_NONE, 7, allowed)));
+	disk_fixture_close(&fixture);
+}
+
 static void write_and_verify(struct disk_fixture *fixture, uint8_t code, uint8_t byte_check)
 {
 	const uint32_t blocks = 300;
@@ -279,6 +304,7 @@ int main(void)
 		cmocka_unit_test(test_verify_compares_each_block_with_one),
 		cmocka_unit_test(test_reserved_byte_check_is_refused),
 		cmocka_unit_test(test_range_is_checked),
+		cmocka_unit_test(test_verify_of_too_much_is_refused),
 		cmocka_unit_test(test_write_and_verify),
 		cmocka_unit_test(test_write_and_verify_that_fails),
 	};

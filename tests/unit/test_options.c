@@ -192,7 +192,8 @@ static void test_unknown_key_is_refused(void **state)
 {
 	(void)state;
 	expect_refused("/d;colr=red", "colour");
-	expect_refused("/d;colr=red", "colr");
+	expect_refused("/d;colr=red",
+		       "there is no option \"colr\"; options are colour, fast, size");
 	expect_refused("/d;colou=red", "colour");
 	expect_refused("/d;colours=red", "colour");
 	expect_refused("/d;Colour=red", "colour");
