@@ -2,6 +2,8 @@
 /* Messages: formatting, dropping, and the limit on repeated ones. */
 #include "cmocka_test.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +12,7 @@
 #include "plumbing/log.h"
 
 static time_t now_seconds;
-static unsigned int clock_readings;
+static atomic_uint clock_readings;
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
@@ -161,6 +163,42 @@ static void test_limiters_are_independent(void **state)
 	assert_int_equal(sink.count, 2);
 }
 
+enum { THREADS = 4, CALLS = 1000 };
+
+struct storm {
+	struct log_limiter limiter;
+	struct tcmu_ext_log log;
+};
+
+static void *log_in_a_storm(void *argument)
+{
+	struct storm *storm = argument;
+
+	for (int i = 0; i < CALLS; i++)
+		log_limited(&storm->limiter, &storm->log, TCMU_EXT_LOG_ERROR, "storm");
+	return NULL;
+}
+
+/* Of all threads that meet the same failure one reports it, and none is left out of the count. */
+static void test_many_threads_make_one_message(void **state)
+{
+	struct sink sink = { 0 };
+	struct storm storm = { .log = { .write = sink_write, .context = &sink } };
+	pthread_t threads[THREADS];
+
+	(void)state;
+	now_seconds = 100;
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, log_in_a_storm, &storm), 0);
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	assert_int_equal(sink.count, 1);
+	now_seconds = 160;
+	log_limited(&storm.limiter, &storm.log, TCMU_EXT_LOG_ERROR, "calm");
+	assert_int_equal(sink.count, 2);
+	assert_non_null(strstr(sink.last, " 3999 more"));
+}
+
 static int reset(void **state)
 {
 	(void)state;
@@ -180,6 +218,7 @@ int main(void)
 		cmocka_unit_test_setup(test_repeats_are_counted_and_left_out, reset),
 		cmocka_unit_test_setup(test_first_message_after_boot_is_logged, reset),
 		cmocka_unit_test_setup(test_limiters_are_independent, reset),
+		cmocka_unit_test_setup(test_many_threads_make_one_message, reset),
 	};
 
 	return run_unit_tests(tests);
