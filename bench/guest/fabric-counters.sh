@@ -11,6 +11,7 @@ readonly fabric_lock_functions='^(__traceiter_|__probestub_|trace_|do_trace_|eve
 
 # From the start of a command in the target core to its end there: an event with both processors.
 readonly fabric_start_trigger='hist:keys=tag:started_on=common_cpu:size=4096'
+# shellcheck disable=SC2016 # the kernel's variables
 readonly fabric_end_trigger='hist:keys=tag:ended_on=common_cpu,from=$started_on:onmatch(target.target_sequencer_start).trace(tcmu_ext_processors,$from,$ended_on)'
 
 fabric_counters_start() {

@@ -47,16 +47,16 @@ check_unmap() {
 
 check_compare_and_write() {
 	note "$path_name: compare and write"
-	local cdb="89 00 00 00 00 00 00 00 18 00 00 00 00 01 00 00"
+	local compare_and_write="89 00 00 00 00 00 00 00 18 00 00 00 00 01 00 00"
 	head -c 512 /dev/urandom >"$guest_state/old"
 	head -c 512 /dev/urandom >"$guest_state/new"
 	write_blocks "$guest_state/old" 6144
 	cat "$guest_state/old" "$guest_state/new" >"$guest_state/parameters"
-	path_command --data-out "$guest_state/parameters" "$cdb"
+	path_command --data-out "$guest_state/parameters" "$compare_and_write"
 	expect_good "COMPARE AND WRITE"
 	read_blocks 6144 1
 	cmp "$guest_state/new" "$path_data" || fail "COMPARE AND WRITE did not write"
-	path_command --data-out "$guest_state/parameters" "$cdb"
+	path_command --data-out "$guest_state/parameters" "$compare_and_write"
 	expect_equal "COMPARE AND WRITE with other data" 0e/1d/00 "$path_outcome"
 	read_blocks 6144 1
 	cmp "$guest_state/new" "$path_data" || fail "a failed COMPARE AND WRITE wrote"

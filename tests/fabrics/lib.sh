@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034 # what paths/ and the tests use
 # What the tests of the paths to a LUN share:  source "$TCMU_EXT_SOURCE/tests/fabrics/lib.sh"
 # As in guest-lib.sh, functions end the test through fail() when something does not work.
 #
@@ -18,7 +18,6 @@ source "$TCMU_EXT_SOURCE/tests/vm/guest-lib.sh"
 
 path_configfs=/sys/kernel/config/target
 path_device=
-# shellcheck disable=SC2034 # for those who source this
 path_name=
 
 # Not 0: where a target has no LUN 0 the kernel shows an empty one, from which the first blocks can

@@ -143,11 +143,11 @@ static void note_failure(struct load_queue *queue, const struct load_slot *slot,
 {
 	struct load *load = queue->load;
 	bool first = !__atomic_exchange_n(&load->stop, true, __ATOMIC_RELAXED);
+	unsigned long long block = slot->unit * queue->options->transfer_blocks;
 
 	if (first)
 		snprintf(load->failure, sizeof(load->failure), "%s of block %llu: %s",
-			 slot->writing ? "WRITE" : "READ",
-			 (unsigned long long)(slot->unit * queue->options->transfer_blocks), what);
+			 slot->writing ? "WRITE" : "READ", block, what);
 }
 
 static void count_finished(struct load_queue *queue, struct load_slot *slot)

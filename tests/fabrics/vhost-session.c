@@ -69,10 +69,10 @@ static void make_event_queue(struct session *session)
 
 	make_queue(session, &session->events, EVENT_BUFFERS);
 	buffers = take_memory(session, EVENT_BUFFERS * sizeof(*buffers));
-	for (uint16_t i = 0; i < EVENT_BUFFERS; i++) {
-		queue_describe(&session->events, i, &buffers[i], sizeof(buffers[i]),
+	for (unsigned i = 0; i < EVENT_BUFFERS; i++) {
+		queue_describe(&session->events, (uint16_t)i, &buffers[i], sizeof(buffers[i]),
 			       VRING_DESC_F_WRITE);
-		queue_offer(&session->events, i);
+		queue_offer(&session->events, (uint16_t)i);
 	}
 	session->event_buffers = buffers;
 }

@@ -55,12 +55,9 @@ path_command() {
 	esac
 }
 
+# path_round [OPTION…]
+# shellcheck disable=SC2120 # only the test of this path gives options
 path_round() {
-	vhost_round
-}
-
-# vhost_round [OPTION…]
-vhost_round() {
 	vhost_initiator --queues 2 --depth 16 --region 8388608 --verify --read-percent 50 \
 		--requests 4096 "$@" >"$path_report" 2>"$path_report.output"
 }
