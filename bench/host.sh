@@ -36,9 +36,9 @@ host_refuse_data() {
 
 host_describe() {
 	printf '%s %s\n' kernel "$(uname -r | cut -d . -f 1,2)" module stock clock host \
-		runtime_ms "$TCMU_EXT_BENCH_RUNTIME_MS" kernel_package "$(uname -rv)" \
+		kernel_package "$(uname -rv)" \
 		device "$(lsblk --nodeps --noheadings --output MODEL,SIZE "$1" | xargs)"
-	describe_packages
+	describe_common
 }
 
 # measure_on_host DEVICE FOLDER: the device's beginning is written to and zeroed again.

@@ -28,12 +28,16 @@ workload_queue_settings() {
 	esac
 }
 
+# workload_command WORKLOAD: prints all that fio is told about it, apart from how long it is to run.
+workload_command() {
+	echo "--size=${bench_size_mib}m --ioengine=libaio --direct=1 $(workload_options "$1")"
+}
+
 bench_fio() {
 	local device=$1 workload=$2
 	shift 2
 	# shellcheck disable=SC2046 # the options are words
-	fio --name="$workload" --filename="$device" --size="${bench_size_mib}m" --ioengine=libaio --direct=1 \
-		$(workload_options "$workload") "$@"
+	fio --name="$workload" --filename="$device" $(workload_command "$workload") "$@"
 }
 
 # workload_warm_up DEVICE: takes pending unit attentions and lets every page in use appear, those
