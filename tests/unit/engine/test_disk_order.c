@@ -96,7 +96,7 @@ static void open_disk(const struct setup *setup)
 	struct tcmu_ext_backend_config backend_config = {
 		.struct_bytes = sizeof(backend_config),
 		.path = path,
-		.cache = setup->cache,
+		.cache = (int)setup->cache,
 		.lock = 1,
 		.size_bytes = size_bytes,
 		.logical_block_bytes = BLOCK_BYTES,
