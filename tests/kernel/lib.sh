@@ -10,6 +10,9 @@ source "$TCMU_EXT_SOURCE/tests/vm/guest-lib.sh"
 set -E
 trap 'printf "FAIL: %s (%s line %s)\n" "$BASH_COMMAND" "${BASH_SOURCE[0]##*/}" "$LINENO" >&2' ERR
 
+# No udev runs in the guest: dmsetup makes its device nodes itself.
+export DM_DISABLE_UDEV=1
+
 # Where tests keep backing files: a tmpfs of their own, so that the size and the features are known.
 test_files=/srv/files
 
@@ -28,6 +31,8 @@ test_start() {
 	# Only what a test asks for is written back: nothing hides a missing flush.
 	echo 0 >/proc/sys/vm/dirty_writeback_centisecs
 	echo 360000 >/proc/sys/vm/dirty_expire_centisecs
+	# tcmu-runner inherits what this opens, at each start the same.
+	pause
 	stack_start
 }
 
@@ -162,23 +167,24 @@ scsi_send() {
 	read -ra words <<<"$options $(sg_device "$disk") $*"
 	scsi_sense='' scsi_information=''
 	output=$(sg_raw -v -t 60 "${words[@]}" 2>&1) || true
-	case $output in
-	*'SCSI Status: Good'*) scsi_status=GOOD ;;
-	*'SCSI Status: Check Condition'*) scsi_status=CHECK ;;
-	*'SCSI Status: '*) scsi_status=$(sed -n 's/^SCSI Status: *\(.*[^ ]\) *$/\1/p' <<<"$output") ;;
-	*) fail "sg_raw ${words[*]}: $output" ;;
+	[[ $output =~ 'SCSI Status: '([A-Za-z ]+[a-z]) ]] || fail "sg_raw ${words[*]}: $output"
+	case ${BASH_REMATCH[1]} in
+	Good) scsi_status=GOOD ;;
+	'Check Condition') scsi_status=CHECK ;;
+	*) scsi_status=${BASH_REMATCH[1]} ;;
 	esac
 	scsi_parse_sense "$output"
 }
 
+# Without a process, as all of scsi_send but sg_raw: starting one is what takes time in the guest.
 scsi_parse_sense() {
+	local text=${1#*Raw sense data*$'\n'}
 	local -a hex
-	mapfile -t hex < <(sed -n '/Raw sense data/,/^$/{/Raw/d;p}' <<<"$1" | tr -s ' ' '\n' |
-		grep -xE '[0-9a-f]{2}' || true)
-	((${#hex[@]} >= 4)) || return 0
+	[[ $text != "$1" ]] || return 0
+	read -r -d '' -a hex <<<"${text%%$'\n\n'*}" || true
 	case ${hex[0]} in
-	?2 | ?3) scsi_sense=$(printf '%02x/%s/%s' "$((0x${hex[1]} & 15))" "${hex[2]}" "${hex[3]}") ;;
-	*) scsi_sense=$(printf '%02x/%s/%s' "$((0x${hex[2]} & 15))" "${hex[12]}" "${hex[13]}") ;;
+	72 | 73) printf -v scsi_sense '%02x/%s/%s' "$((0x${hex[1]} & 15))" "${hex[2]}" "${hex[3]}" ;;
+	*) printf -v scsi_sense '%02x/%s/%s' "$((0x${hex[2]} & 15))" "${hex[12]}" "${hex[13]}" ;;
 	esac
 	if [[ ${hex[0]} == f0 ]]; then
 		scsi_information=$((0x${hex[3]}${hex[4]}${hex[5]}${hex[6]}))
@@ -207,9 +213,14 @@ scsi_number() {
 	printf '%d\n' "0x$(od -An -v -tx1 -j "$1" -N "$2" "$scsi_data" | tr -d ' \n')"
 }
 
-# hex_bytes NUMBER BYTES: the number, big-endian, as arguments of the functions above.
+# hex_bytes NUMBER BYTES: the number, big-endian, as an argument of the functions above.
 hex_bytes() {
-	printf "%0$(($2 * 2))x" "$1" | sed 's/../ &/g; s/^ //'
+	local digits
+	printf -v digits "%0$(($2 * 2))x" "$1"
+	while [[ $digits ]]; do
+		printf '%s ' "${digits:0:2}"
+		digits=${digits:2}
+	done
 }
 
 # drain_unit_attentions DEVICE
@@ -332,6 +343,11 @@ trace_enable() {
 	done
 }
 
+# trace_mark TEXT: a line "mark TEXT" between the calls.
+trace_mark() {
+	printf '%s\n' "$1" >"$runner_trace/trace_marker"
+}
+
 # trace_end FILE: stops, and writes one line for each call: THREAD-NAME SYSCALL ARGUMENT=VALUE…
 trace_end() {
 	local lost
@@ -340,8 +356,9 @@ trace_end() {
 	lost=$(awk '/overrun|dropped events/ { lost += $NF } END { print lost + 0 }' \
 		"$runner_trace"/per_cpu/cpu*/stats)
 	expect_equal "events lost by the trace" 0 "$lost"
-	sed -nE 's/^ *(.*)-([0-9]+) +\[[0-9]+\] .*: sys_([a-z0-9_]+)\((.*)\)$/\1 \3 \4/p' \
-		"$runner_trace/trace" | sed -E 's/: /=/g; s/,//g' >"$1"
+	sed -nE -e 's/^.*: tracing_mark_write: (.*)$/mark \1/p;t' \
+		-e 's/^ *(.*)-([0-9]+) +\[[0-9]+\] .*: sys_([a-z0-9_]+)\((.*)\)$/\1 \3 \4/;T' \
+		-e 's/: /=/g; s/,//g; p' "$runner_trace/trace" >"$1"
 	echo >"$runner_trace/trace"
 }
 
