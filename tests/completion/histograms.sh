@@ -40,7 +40,7 @@ histograms_read() {
 		/^{ [a-z_]*stacktrace:/ { keys = ""; next }
 		/^ +[A-Za-z_]/ { split($1, symbol, "+"); keys = keys " " symbol[1]; next }
 		/^{ / { keys = $0; sub(/ } hitcount.*/, "", keys); gsub(/[{,]|[a-z_]+: */, "", keys) }
-		/hitcount:/ { print event, $NF, keys }
+		/} hitcount:/ { print event, $NF, keys }
 	' "${files[@]}"
 }
 
