@@ -76,6 +76,15 @@ static enum tcmu_ext_status verify_buffer(struct disk_fixture *fixture, uint8_t 
 			     disk_cuts[cut]);
 }
 
+/* MISCOMPARE, with the address of the first block that differs. */
+static void expect_miscompare_at(struct disk_fixture *fixture, enum tcmu_ext_status status,
+				 uint64_t lba)
+{
+	expect_sense(fixture, status, TCMU_EXT_MISCOMPARE, TCMU_EXT_MISCOMPARE_DURING_VERIFY);
+	assert_true(fixture->seen.information_valid);
+	assert_true(fixture->seen.information == lba);
+}
+
 static void verify_against_buffer(uint32_t block_bytes)
 {
 	struct disk_fixture fixture;
@@ -90,10 +99,10 @@ static void verify_against_buffer(uint32_t block_bytes)
 						    blocks, data, bytes, 1));
 		for (size_t at = 0; at < bytes; at += bytes / 7 - 1) {
 			data[at] ^= 0x01;
-			expect_sense(&fixture,
-				     verify_buffer(&fixture, verifies[i], BYTCHK_BUFFER, 10, blocks,
-						   data, bytes, 2),
-				     TCMU_EXT_MISCOMPARE, TCMU_EXT_MISCOMPARE_DURING_VERIFY);
+			expect_miscompare_at(&fixture,
+					     verify_buffer(&fixture, verifies[i], BYTCHK_BUFFER, 10,
+							   blocks, data, bytes, 2),
+					     10 + at / block_bytes);
 			data[at] ^= 0x01;
 		}
 		data[bytes - 1] ^= 0x80;
@@ -152,16 +161,18 @@ static void test_verify_compares_each_block_with_one(void **state)
 		for (size_t cut = 0; cut < disk_cut_count; cut++)
 			expect_good(&fixture, verify_buffer(&fixture, verifies[i], BYTCHK_ONE_BLOCK,
 							    10, 300, block, 512, cut));
-		expect_sense(&fixture,
-			     verify_buffer(&fixture, verifies[i], BYTCHK_ONE_BLOCK, 10, 301, block,
-					   512, 0),
-			     TCMU_EXT_MISCOMPARE, TCMU_EXT_MISCOMPARE_DURING_VERIFY);
-		fixture.memory.medium[(10 + 299) * 512 + 511] ^= 1;
-		expect_sense(&fixture,
-			     verify_buffer(&fixture, verifies[i], BYTCHK_ONE_BLOCK, 10, 300, block,
-					   512, 3),
-			     TCMU_EXT_MISCOMPARE, TCMU_EXT_MISCOMPARE_DURING_VERIFY);
-		fixture.memory.medium[(10 + 299) * 512 + 511] ^= 1;
+		expect_miscompare_at(&fixture,
+				     verify_buffer(&fixture, verifies[i], BYTCHK_ONE_BLOCK, 10, 301,
+						   block, 512, 0),
+				     10 + 300);
+		for (uint64_t lba = 10; lba < 310; lba += 23) {
+			fixture.memory.medium[lba * 512 + 511] ^= 1;
+			expect_miscompare_at(&fixture,
+					     verify_buffer(&fixture, verifies[i], BYTCHK_ONE_BLOCK,
+							   10, 300, block, 512, 3),
+					     lba);
+			fixture.memory.medium[lba * 512 + 511] ^= 1;
+		}
 	}
 	free(block);
 	disk_fixture_close(&fixture);

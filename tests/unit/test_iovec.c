@@ -267,6 +267,9 @@ static void truncate_case(struct iovec_split *split, uint8_t model[BYTES], size_
 		assert_int_equal(kept, split->iov_count);
 		check_entries_unchanged(split);
 	}
+	/* No more entries than hold something. */
+	if (kept && bytes <= BYTES)
+		assert_true(split->iov[kept - 1].iov_len > 0);
 	/* Only the last entry kept is changed. */
 	if (kept > 1)
 		assert_memory_equal(split->iov, split->kept, (kept - 1) * sizeof(*split->kept));
