@@ -2,6 +2,7 @@
 /* READ and WRITE (6), (10), (12) and (16): the data, whatever the buffers look like. */
 #include "cmocka_test.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -262,14 +263,19 @@ static void test_commands_and_bytes_are_counted(void **state)
 	disk_data_out(&fixture, cdb_blocks(TCMU_EXT_WRITE_16, 0, 4), data, 2048, disk_cuts[0]);
 	disk_command(&fixture, cdb_make(TCMU_EXT_SYNCHRONIZE_CACHE_10));
 	disk_command(&fixture, cdb_make(TCMU_EXT_TEST_UNIT_READY));
-	disk_command(&fixture, cdb_blocks(TCMU_EXT_READ_10, 128, 1)); /* out of range */
+	disk_command(&fixture, cdb_make(0xff)); /* somebody else's */
+	/* Those that fail move no bytes. */
+	memory_backend_fail(&fixture.memory, MEMORY_READ, EIO, 512);
+	disk_data_in(&fixture, cdb_blocks(TCMU_EXT_READ_6, 0, 4), 2048, disk_cuts[0]);
+	memory_backend_fail(&fixture.memory, MEMORY_WRITE, EIO, 512);
+	disk_data_out(&fixture, cdb_blocks(TCMU_EXT_WRITE_6, 0, 4), data, 2048, disk_cuts[0]);
 	tcmu_ext_disk_get_counters(fixture.disk, &counters, sizeof(counters));
-	assert_int_equal(counters.commands, 7);
-	assert_int_equal(counters.check_conditions, 1);
-	assert_true(counters.read_commands == 3 || counters.read_commands == 4);
+	assert_int_equal(counters.check_conditions, 2);
+	assert_int_equal(counters.read_commands, 4);
 	assert_int_equal(counters.read_bytes, 6 * 512);
-	assert_int_equal(counters.write_commands, 1);
+	assert_int_equal(counters.write_commands, 2);
 	assert_int_equal(counters.write_bytes, 2048);
+	assert_true(counters.commands == 8 || counters.commands == 9);
 	assert_int_equal(counters.flush_commands, 1);
 	free(data);
 	disk_fixture_close(&fixture);
