@@ -195,17 +195,21 @@ void expect_invalid_field_at(const struct disk_fixture *fixture, enum tcmu_ext_s
 		    file, line);
 }
 
+/* 7 bits that repeat neither by the block nor by what the disk does at once. */
+static uint8_t scrambled(size_t position, uint32_t seed)
+{
+	return (uint8_t)(((uint32_t)position * 2654435761u + seed) >> 25);
+}
+
 /* Made once: the medium is filled many times, and sanitizers are slow byte by byte. */
 static void make_pattern(struct disk_fixture *fixture)
 {
-	size_t bytes = fixture->memory.window_bytes, block_bytes = fixture->block_bytes;
+	size_t bytes = fixture->memory.window_bytes;
 
 	fixture->pattern = malloc(bytes);
 	/* 7 bits a byte: disk_fixture_new_data() has the eighth. */
-	for (size_t at = 0; at < bytes; at += block_bytes)
-		for (size_t i = 0; i < block_bytes && at + i < bytes; i++)
-			fixture->pattern[at + i] =
-				(uint8_t)((at / block_bytes * 31 + i * 7 + 1) & 0x7f);
+	for (size_t i = 0; i < bytes; i++)
+		fixture->pattern[i] = scrambled(i, 1);
 }
 
 void disk_fixture_fill_medium(struct disk_fixture *fixture)
@@ -224,6 +228,6 @@ uint8_t *disk_fixture_new_data(size_t bytes)
 	uint8_t *data = malloc(bytes ? bytes : 1);
 
 	for (size_t i = 0; i < bytes; i++)
-		data[i] = (uint8_t)(0x80 | (i * 5 + i / 512 * 3));
+		data[i] = 0x80 | scrambled(i, 0x5a5a5a5a);
 	return data;
 }

@@ -36,6 +36,7 @@ static uint8_t *make_buffer(const struct disk_fixture *fixture, uint64_t lba, si
 
 	memcpy(buffer, fixture->memory.medium + lba * fixture->block_bytes, half_bytes);
 	memcpy(buffer + half_bytes, data, half_bytes);
+	buffer[2 * half_bytes] = 0xa5; /* for those who send a byte too many */
 	free(data);
 	return buffer;
 }
@@ -300,6 +301,10 @@ static void test_orwrite_durably_and_its_errors(void **state)
 		    disk_data_out(&fixture, cdb_with(cdb, 1, FUA), data, 1024, disk_cuts[0]));
 	assert_memory_equal(fixture.memory.medium, fixture.memory.durable,
 			    fixture.memory.window_bytes);
+	memory_backend_forget_calls(&fixture.memory);
+	expect_good(&fixture, disk_data_out(&fixture, cdb, data, 1024, disk_cuts[0]));
+	assert_int_equal(fixture.memory.calls[1].operation, MEMORY_WRITE);
+	assert_int_equal(fixture.memory.calls[1].flags, 0);
 	memory_backend_fail(&fixture.memory, MEMORY_READ, EIO, 512);
 	expect_sense(&fixture, disk_data_out(&fixture, cdb, data, 1024, disk_cuts[0]),
 		     TCMU_EXT_MEDIUM_ERROR, TCMU_EXT_UNRECOVERED_READ_ERROR);

@@ -69,9 +69,9 @@ static void test_standard_data(void **state)
 	assert_int_equal(data[3] & 0x0f, 2);
 	assert_int_equal(data[3] & 0x20, 0); /* NORMACA: NACA is refused */
 	assert_int_equal(5 + data[4], 96);
-	assert_int_equal(data[5] & 0x01, 0);    /* PROTECT: RDPROTECT is refused */
-	assert_int_equal(data[6] & 0x10, 0);    /* MULTIP */
-	assert_int_equal(data[7] & 0x02, 0x02); /* CMDQUE: tagged commands are taken */
+	assert_int_equal(data[5], 0);    /* no PROTECT: RDPROTECT is refused; no 3PC, no TPGS */
+	assert_int_equal(data[6], 0);    /* no MULTIP, no ENCSERV */
+	assert_int_equal(data[7], 0x02); /* CMDQUE: tagged commands are taken */
 	for (size_t i = 8; i < 36; i++)
 		assert_true(data[i] >= 0x20 && data[i] <= 0x7e);
 	assert_memory_equal(data + 8, "TCMU-EXT", 8);
@@ -109,15 +109,30 @@ static void test_identification_given_by_the_caller(void **state)
 	const uint8_t *data;
 
 	(void)state;
-	setup.disk.vendor_identification = "ACME";
+	setup.disk.vendor_identification = "A ~!";
 	setup.disk.product_identification = "0123456789abcdef";
 	setup.disk.product_revision_level = "7";
 	disk_fixture_open(&fixture, &setup);
 	data = standard_data(&fixture);
-	assert_memory_equal(data + 8, "ACME    ", 8);
+	assert_memory_equal(data + 8, "A ~!    ", 8);
 	assert_memory_equal(data + 16, "0123456789abcdef", 16);
 	assert_memory_equal(data + 32, "7   ", 4);
 	disk_fixture_close(&fixture);
+}
+
+/* TPGS is what the caller does about target port groups. */
+static void test_target_port_group_support(void **state)
+{
+	struct disk_setup setup = disk_setup_default;
+	struct disk_fixture fixture;
+
+	(void)state;
+	for (uint8_t support = 0; support < 4; support++) {
+		setup.disk.target_port_group_support = support;
+		disk_fixture_open(&fixture, &setup);
+		assert_int_equal(standard_data(&fixture)[5], support << 4);
+		disk_fixture_close(&fixture);
+	}
 }
 
 /* The strings are the disk's own after creation. */
@@ -454,6 +469,7 @@ int main(void)
 		cmocka_unit_test(test_standard_data),
 		cmocka_unit_test(test_version_descriptors),
 		cmocka_unit_test(test_identification_given_by_the_caller),
+		cmocka_unit_test(test_target_port_group_support),
 		cmocka_unit_test(test_identification_is_copied),
 		cmocka_unit_test(test_allocation_length_truncates),
 		cmocka_unit_test(test_buffer_smaller_than_allocation_length),
