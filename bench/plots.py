@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
 """Small bar charts and line charts as SVG, without a library."""
 
+import math
 from xml.sax.saxutils import escape
 
 WIDTH, HEIGHT = 760, 380
@@ -13,34 +14,37 @@ def _text(x, y, words, anchor="middle", size=12, weight="normal"):
             f'font-weight="{weight}">{escape(words)}</text>')
 
 
-def _ticks(top):
-    """About five round numbers from zero to the top."""
+def _ticks(bottom, top):
+    """About five round numbers from the bottom, which is not above zero, to the top."""
     step = 1.0
-    while top / step > 6:
+    while (top - bottom) / step > 6:
         step *= 2 if str(step)[0] in "15" else 2.5
-    while top / step < 3:
+    while (top - bottom) / step < 3:
         step /= 2
-    return [i * step for i in range(int(top / step) + 1)]
+    return [i * step for i in range(math.ceil(bottom / step), int(top / step) + 1)]
 
 
 class Chart:
-    """A chart with groups along the bottom and one series of values for each entry of the legend."""
+    """A chart of several (name, values), each with one value or None for each group."""
 
-    def __init__(self, title, unit, groups, top):
+    def __init__(self, title, unit, groups, series):
+        known = [value for _, values in series for value in values if value is not None]
         self.groups = groups
-        self.top = top * 1.05
+        self.series = series
+        self.bottom, self.top = 1.05 * min(known + [0]), 1.05 * max(known)
         self.legend = 0
         self.parts = [_text(LEFT, 24, title, "start", 15, "bold"), _text(LEFT, 40, unit, "start", 11)]
         self._axes()
 
     def _y(self, value):
-        return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * value / self.top
+        part = (value - self.bottom) / (self.top - self.bottom)
+        return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * part
 
     def _x(self, group):
         return LEFT + (WIDTH - LEFT - RIGHT) * (group + 0.5) / len(self.groups)
 
     def _axes(self):
-        for tick in _ticks(self.top):
+        for tick in _ticks(self.bottom, self.top):
             y = self._y(tick)
             self.parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" '
                               f'stroke="#d4d4d8" stroke-width="{1.5 if tick == 0 else 0.6}"/>')
@@ -55,9 +59,9 @@ class Chart:
         self.parts.append(f'<rect x="{x}" y="{y}" width="12" height="12" fill="{colour}"/>')
         self.parts.append(_text(x + 18, y + 10, name, "start"))
 
-    def lines(self, series):
-        """One line for each (name, values); a missing value leaves a gap."""
-        for (name, values), colour in zip(series, COLOURS):
+    def lines(self):
+        """One line for each series."""
+        for (name, values), colour in zip(self.series, COLOURS):
             points = [(self._x(i), self._y(v)) for i, v in enumerate(values) if v is not None]
             path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
             self.parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" '
@@ -66,17 +70,17 @@ class Chart:
                            for x, y in points]
             self._legend(name, colour)
 
-    def bars(self, series):
-        """One bar in each group for each (name, values)."""
-        width = (WIDTH - LEFT - RIGHT) / len(self.groups) * 0.8 / len(series)
-        for number, ((name, values), colour) in enumerate(zip(series, COLOURS)):
+    def bars(self):
+        """One bar in each group for each series."""
+        width = (WIDTH - LEFT - RIGHT) / len(self.groups) * 0.8 / len(self.series)
+        for number, ((name, values), colour) in enumerate(zip(self.series, COLOURS)):
             for group, value in enumerate(values):
                 if value is None:
                     continue
-                x = self._x(group) + (number - len(series) / 2) * width
-                y = self._y(value)
-                self.parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{width - 2:.1f}" '
-                                  f'height="{self._y(0) - y:.1f}" fill="{colour}"/>')
+                x = self._x(group) + (number - len(self.series) / 2) * width
+                ends = sorted((self._y(value), self._y(0)))
+                self.parts.append(f'<rect x="{x:.1f}" y="{ends[0]:.1f}" width="{width - 2:.1f}" '
+                                  f'height="{ends[1] - ends[0]:.1f}" fill="{colour}"/>')
             self._legend(name, colour)
 
     def write(self, path):
@@ -87,7 +91,3 @@ class Chart:
             f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>\n'
             + "\n".join(self.parts) + "\n</svg>\n")
 
-
-def top_of(series):
-    """The largest value of all series."""
-    return max(v for _, values in series for v in values if v is not None)

@@ -39,6 +39,11 @@ def thousands(figures, **wanted):
     return None if value is None else value / 1000
 
 
+def gain(figures, **wanted):
+    """The ratio of the direct to the stock module."""
+    return ratio(*(fig.median(figures, module=module, **wanted) for module in ("direct", "stock")))
+
+
 def throughput(figures, kernel):
     """Every backstore and workload: stock, direct and what the direct module gains."""
     rows = []
