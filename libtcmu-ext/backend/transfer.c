@@ -70,6 +70,26 @@ static ssize_t read_once(const struct storage *storage, const struct iovec *iov,
 }
 
 /*
+ * Of a transfer past the page cache the kernel says that something in it failed, not what. Goes on
+ * block by block, so that it ends at the block that cannot be read. `*blockwise` says that it does.
+ */
+static ssize_t read_some(const struct storage *storage, struct iovec **iov, size_t *iov_count,
+			 uint64_t offset, bool *blockwise)
+{
+	ssize_t count = *blockwise ? -EIO : read_once(storage, *iov, *iov_count, offset);
+	struct iovec block;
+
+	if (count != -EIO || !storage->direct)
+		return count;
+	*blockwise = true;
+	tcmu_ext_iovec_advance(iov, iov_count, 0);
+	block = (struct iovec){ (*iov)->iov_base, storage->transfer_alignment_bytes };
+	if (block.iov_len > (*iov)->iov_len)
+		block.iov_len = (*iov)->iov_len;
+	return read_once(storage, &block, 1, offset);
+}
+
+/*
  * A file that ends early reads as zeroes beyond, as if it were sparse there. A device that ends
  * early has lost its data.
  */
@@ -100,6 +120,7 @@ int storage_read(void *instance, struct iovec *iov, size_t iov_count, uint64_t o
 		 unsigned int flags, size_t *done_bytes)
 {
 	struct storage *storage = instance;
+	bool blockwise = false;
 	int error;
 
 	*done_bytes = 0;
@@ -111,7 +132,8 @@ int storage_read(void *instance, struct iovec *iov, size_t iov_count, uint64_t o
 	if (storage->direct && !is_aligned(storage, iov, iov_count, offset))
 		return bounce_read(storage, iov, iov_count, offset, bytes, done_bytes);
 	while (*done_bytes < bytes) {
-		ssize_t count = read_once(storage, iov, iov_count, offset + *done_bytes);
+		ssize_t count = read_some(storage, &iov, &iov_count, offset + *done_bytes,
+					  &blockwise);
 
 		if (count < 0)
 			return storage_device_error(storage, (int)count, offset + bytes);

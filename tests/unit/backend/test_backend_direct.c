@@ -232,7 +232,7 @@ static void test_errors_say_how_far_bouncing_went(void **state)
 	open_under(fixture, &rules[1]);
 	iovec_split_make(&split, LARGE_BYTES, uneven);
 	iovec_split_fill(&split, 0);
-	shim_script(SHIM_PREADV, SHIM_PASS, 1024, -EIO);
+	shim_script(SHIM_PREADV, SHIM_PASS, 1024, -EIO, -EIO);
 	assert_int_equal(read_split(fixture, &split, PART_OFFSET, &done), -EIO);
 	assert_int_equal(done, 256 * 1024 + 1024);
 	check_split(&split, PART_OFFSET, done);
@@ -259,9 +259,30 @@ static void test_a_range_that_is_not_aligned_can_be_read(void **state)
 	assert_int_equal(backend_read(fixture, memory, PART_OFFSET + 77, LARGE_BYTES, &done), 0);
 	assert_int_equal(done, LARGE_BYTES);
 	fixture_check_bytes(memory, PART_OFFSET + 77, LARGE_BYTES);
-	shim_script(SHIM_PREADV, 512, -EIO);
+	shim_script(SHIM_PREADV, 512, -EIO, -EIO);
 	assert_int_equal(backend_read(fixture, memory, PART_OFFSET + 77, LARGE_BYTES, &done), -EIO);
 	assert_int_equal(done, 512 - 77);
+	free(memory);
+}
+
+static void test_a_read_ends_at_the_block_that_cannot_be_read(void **state)
+{
+	struct fixture *fixture = *state;
+	size_t done;
+	char *memory = aligned_alloc(4096, LARGE_BYTES);
+
+	open_under(fixture, &rules[1]);
+	/* The whole fails, then two blocks can be read and one cannot. */
+	shim_script(SHIM_PREADV, -EIO, SHIM_PASS, SHIM_PASS, -EIO);
+	assert_int_equal(backend_read(fixture, memory, PART_OFFSET, LARGE_BYTES, &done), -EIO);
+	assert_int_equal(done, 2 * rules[1].transfer_alignment_bytes);
+	fixture_check_bytes(memory, PART_OFFSET, done);
+	assert_int_equal(shim_count(SHIM_PREADV), 4);
+	/* One that can be read the second time was read. */
+	shim_script(SHIM_PREADV, -EIO);
+	assert_int_equal(backend_read(fixture, memory, PART_OFFSET, 8192, &done), 0);
+	assert_int_equal(done, 8192);
+	fixture_check_bytes(memory, PART_OFFSET, 8192);
 	free(memory);
 }
 
@@ -475,6 +496,7 @@ int main(void)
 		TEST(test_bouncing_goes_on_after_short_transfers),
 		TEST(test_errors_say_how_far_bouncing_went),
 		TEST(test_a_range_that_is_not_aligned_can_be_read),
+		TEST(test_a_read_ends_at_the_block_that_cannot_be_read),
 		TEST(test_a_file_that_ends_within_a_block),
 		TEST(test_an_invalid_read_elsewhere_is_an_error),
 		TEST(test_durability_without_a_flag_for_it),
