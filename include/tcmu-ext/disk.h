@@ -156,7 +156,7 @@ TCMU_EXT_API enum tcmu_ext_status tcmu_ext_disk_execute(struct tcmu_ext_disk *di
  * Has the engine execute a command for which tcmu_ext_disk_execute() returned WOULD_BLOCK, and
  * returns; the command's completion function gets the status. The struct is copied, what it points
  * to must stay until then. Waits only while more commands are under way than the engine holds
- * (256). On a disk without an engine the command is executed and completed before this returns.
+ * (1024). On a disk without an engine the command is executed and completed before this returns.
  */
 TCMU_EXT_API void tcmu_ext_disk_submit(struct tcmu_ext_disk *disk,
 				       const struct tcmu_ext_command *command);

@@ -20,6 +20,7 @@ enum {
 	LOGICAL_BLOCK_MAXIMUM_BYTES = 4096,
 	/* What tcm_loop carries in one command: 256 segments of a page. */
 	DEFAULT_TRANSFER_BYTES = 1024 * 1024,
+	SCRATCH_ALIGNMENT = 4096,
 	OTHER_COMMANDS_MAXIMUM = 256,
 };
 

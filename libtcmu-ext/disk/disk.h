@@ -20,7 +20,6 @@ enum {
 	UNIT_SERIAL_NUMBER_MAXIMUM_BYTES = 252,
 	/* Working memory of commands that compare or rewrite; a multiple of every block size. */
 	SCRATCH_BYTES = 128 * 1024,
-	SCRATCH_ALIGNMENT = 4096,
 };
 
 /* The kinds of failure that are logged once and then sparingly. */

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "disk/admission.h"
 #include "disk/command_table.h"
@@ -35,6 +36,21 @@ static enum tcmu_ext_status execute_request(struct tcmu_ext_disk *disk,
 	return TCMU_EXT_STATUS_BUSY;
 }
 
+/* Not from malloc(): each thread would keep that much of its heap for ever. */
+static bool has_scratch(struct tcmu_ext_lane *lane)
+{
+	void *memory;
+
+	if (lane->scratch)
+		return true;
+	memory = mmap(NULL, SCRATCH_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		      0);
+	if (memory == MAP_FAILED)
+		return false;
+	lane->scratch = memory;
+	return true;
+}
+
 /* On a thread of the engine. */
 static enum tcmu_ext_status execute(void *context, struct engine_request *request,
 				    unsigned int thread)
@@ -43,9 +59,7 @@ static enum tcmu_ext_status execute(void *context, struct engine_request *reques
 	struct tcmu_ext_lane *lane = &disk->engine_lanes[thread];
 
 	request->command.lane = lane;
-	if (!lane->scratch)
-		lane->scratch = aligned_alloc(SCRATCH_ALIGNMENT, SCRATCH_BYTES);
-	return lane->scratch ? execute_request(disk, request) : TCMU_EXT_STATUS_BUSY;
+	return has_scratch(lane) ? execute_request(disk, request) : TCMU_EXT_STATUS_BUSY;
 }
 
 /* The kernel has moved all bytes of a request: ends a READ or WRITE as its execution would. */
@@ -218,6 +232,7 @@ void submit_release(struct tcmu_ext_disk *disk)
 {
 	engine_destroy(disk->engine);
 	for (unsigned int i = 0; disk->engine_lanes && i < ENGINE_THREADS; i++)
-		free(disk->engine_lanes[i].scratch);
+		if (disk->engine_lanes[i].scratch)
+			munmap(disk->engine_lanes[i].scratch, SCRATCH_BYTES);
 	free(disk->engine_lanes);
 }

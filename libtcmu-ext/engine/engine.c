@@ -16,16 +16,14 @@ static void init(struct engine *engine, const struct engine_owner *owner,
 	engine->log = *log;
 	pthread_mutex_init(&engine->lock, NULL);
 	pthread_cond_init(&engine->request_free, NULL);
+	pthread_cond_init(&engine->all_done, NULL);
 	pthread_cond_init(&engine->work_there, NULL);
-	for (size_t i = 0; i < ENGINE_REQUESTS; i++) {
-		engine->requests[i].next = engine->free;
-		engine->free = &engine->requests[i];
-	}
 }
 
 static void release(struct engine *engine)
 {
 	pthread_cond_destroy(&engine->work_there);
+	pthread_cond_destroy(&engine->all_done);
 	pthread_cond_destroy(&engine->request_free);
 	pthread_mutex_destroy(&engine->lock);
 	free(engine);
@@ -75,15 +73,13 @@ void engine_destroy(struct engine *engine)
 		return;
 	pthread_mutex_lock(&engine->lock);
 	engine->stopping = true;
+	while (!engine_is_done(engine))
+		pthread_cond_wait(&engine->all_done, &engine->lock);
 	workers_wake(engine);
 	pthread_mutex_unlock(&engine->lock);
-	if (engine->ring) {
-		ring_wake(engine->ring);
-		ring_join(engine->ring);
-	}
+	/* From here on no worker is made any more. */
 	workers_join(engine);
-	/* Whichever thread ended the last request has woken the ring's. */
 	if (engine->ring)
-		ring_free(engine->ring);
+		ring_destroy(engine->ring);
 	release(engine);
 }

@@ -26,7 +26,8 @@
 #include <tcmu-ext/log.h>
 
 enum {
-	ENGINE_REQUESTS = 256,
+	/* As many commands as tcm_loop has under way. Memory that is not used is not touched. */
+	ENGINE_REQUESTS = 1024,
 	ENGINE_WORKERS_BESIDE_RING = 4,
 	ENGINE_WORKERS_WITHOUT_RING = 8,
 	/* Threads are numbered: 0 is the ring's. */
@@ -89,10 +90,13 @@ struct engine {
 	 * or completed. */
 	pthread_mutex_t lock;
 	pthread_cond_t request_free;
+	pthread_cond_t all_done;
 	struct engine_request *earliest;
 	struct engine_request *latest;
 	unsigned int held_back;
+	size_t completing; /* requests whose completion functions are being called */
 	struct engine_request *free;
+	unsigned int used; /* of `requests`; those from there on were never used */
 	bool stopping;
 
 	struct ring *ring; /* NULL: workers do everything */

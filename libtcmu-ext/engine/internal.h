@@ -59,7 +59,7 @@ void requests_end(struct engine *engine, struct engine_request **requests, size_
 /* Whether there is nothing left to do, ever. With the engine locked. */
 static inline bool engine_is_done(const struct engine *engine)
 {
-	return engine->stopping && !engine->earliest;
+	return engine->stopping && !engine->earliest && !engine->completing;
 }
 
 /* Starts a thread with all signals blocked and a small stack. Returns 0 or -errno. */
@@ -84,8 +84,7 @@ void workers_join(struct engine *engine);
 /* Makes engine->ring and starts its thread. Returns 0, or -errno where io_uring cannot be used. */
 int ring_create(struct engine *engine, int descriptor);
 void ring_wake(struct ring *ring);
-void ring_join(struct ring *ring);
-/* After all threads have ended. */
-void ring_free(struct ring *ring);
+/* Once there is nothing left to do. */
+void ring_destroy(struct ring *ring);
 
 #endif

@@ -34,15 +34,26 @@ static void append(struct engine *engine, struct engine_request *request)
 		ring_wake(engine->ring);
 }
 
+/* With the engine locked; waits for one. */
+static struct engine_request *take_free(struct engine *engine)
+{
+	struct engine_request *request;
+
+	if (!engine->free && engine->used < ENGINE_REQUESTS)
+		return &engine->requests[engine->used++];
+	while (!engine->free)
+		pthread_cond_wait(&engine->request_free, &engine->lock);
+	request = engine->free;
+	engine->free = request->next;
+	return request;
+}
+
 void engine_submit(struct engine *engine, const struct engine_request *request)
 {
 	struct engine_request *own;
 
 	pthread_mutex_lock(&engine->lock);
-	while (!engine->free)
-		pthread_cond_wait(&engine->request_free, &engine->lock);
-	own = engine->free;
-	engine->free = own->next;
+	own = take_free(engine);
 	*own = *request;
 	own->allocated = false;
 	append(engine, own);
@@ -101,6 +112,19 @@ static bool end_one(struct engine *engine, struct engine_request *request,
 	return wake_ring;
 }
 
+/* Completion functions may submit more, so that it is not over before they have returned. */
+static void complete(struct engine *engine, const struct completion *completions, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		completions[i].complete(completions[i].context, completions[i].caller_command,
+					completions[i].status);
+	pthread_mutex_lock(&engine->lock);
+	engine->completing -= count;
+	if (engine_is_done(engine))
+		pthread_cond_signal(&engine->all_done);
+	pthread_mutex_unlock(&engine->lock);
+}
+
 void requests_end(struct engine *engine, struct engine_request **requests, size_t count)
 {
 	struct completion completions[ENGINE_BATCH];
@@ -109,14 +133,9 @@ void requests_end(struct engine *engine, struct engine_request **requests, size_
 	pthread_mutex_lock(&engine->lock);
 	for (size_t i = 0; i < count; i++)
 		wake_ring |= end_one(engine, requests[i], &completions[i]);
-	if (engine_is_done(engine)) {
-		workers_wake(engine);
-		wake_ring = engine->ring;
-	}
+	engine->completing += count;
 	pthread_mutex_unlock(&engine->lock);
 	if (wake_ring)
 		ring_wake(engine->ring);
-	for (size_t i = 0; i < count; i++)
-		completions[i].complete(completions[i].context, completions[i].caller_command,
-					completions[i].status);
+	complete(engine, completions, count);
 }

@@ -27,9 +27,14 @@ struct ring {
 	pthread_t thread;
 };
 
+enum {
+	/* Queued at once; and under way at once, with the one for waking, so that none is lost. */
+	SUBMISSION_ENTRIES = 128,
+	COMPLETION_ENTRIES = 2 * ENGINE_REQUESTS,
+};
+
 static void reserve_entry(struct ring *ring, struct io_uring_sqe **entry)
 {
-	/* There are more requests than entries only by the one for waking. */
 	while (!(*entry = io_uring_get_sqe(&ring->io_uring)))
 		io_uring_submit(&ring->io_uring);
 }
@@ -168,17 +173,18 @@ static void *serve(void *argument)
 static int set_up(struct io_uring *io_uring)
 {
 	static const unsigned int flags[] = {
-		IORING_SETUP_R_DISABLED | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_SINGLE_ISSUER |
-			IORING_SETUP_DEFER_TASKRUN,
-		IORING_SETUP_R_DISABLED,
+		IORING_SETUP_R_DISABLED | IORING_SETUP_CQSIZE | IORING_SETUP_SUBMIT_ALL |
+			IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN,
+		IORING_SETUP_R_DISABLED | IORING_SETUP_CQSIZE,
 	};
 	const unsigned int needed = IORING_FEAT_NODROP | IORING_FEAT_FAST_POLL;
 	int error = -ENOSYS;
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-		struct io_uring_params parameters = { .flags = flags[i] };
+		struct io_uring_params parameters = { .flags = flags[i],
+						      .cq_entries = COMPLETION_ENTRIES };
 
-		error = io_uring_queue_init_params(ENGINE_REQUESTS, io_uring, &parameters);
+		error = io_uring_queue_init_params(SUBMISSION_ENTRIES, io_uring, &parameters);
 		if (error == -EINVAL)
 			continue;
 		if (!error && (parameters.features & needed) != needed) {
@@ -226,13 +232,10 @@ void ring_wake(struct ring *ring)
 	eventfd_write(ring->wake_descriptor, 1);
 }
 
-void ring_join(struct ring *ring)
+void ring_destroy(struct ring *ring)
 {
+	ring_wake(ring);
 	pthread_join(ring->thread, NULL);
-}
-
-void ring_free(struct ring *ring)
-{
 	io_uring_queue_exit(&ring->io_uring);
 	close(ring->wake_descriptor);
 	free(ring);

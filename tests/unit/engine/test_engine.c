@@ -55,7 +55,7 @@ void *__wrap_calloc(size_t count, size_t bytes)
 
 /* -- an owner that records what it is asked to do -- */
 
-enum { RECORDS_MAXIMUM = 4096 };
+enum { RECORDS_MAXIMUM = 4 * ENGINE_REQUESTS + 200 };
 
 static struct {
 	struct engine *engine;
@@ -107,6 +107,8 @@ static bool accept_transfer(void *context, struct engine_request *request, unsig
 	return atomic_load(&seen.accepts);
 }
 
+static void submit_successor(int number);
+
 static void complete(void *context, void *caller_command, enum tcmu_ext_status status)
 {
 	assert_ptr_equal(context, &seen);
@@ -115,6 +117,7 @@ static void complete(void *context, void *caller_command, enum tcmu_ext_status s
 	seen.statuses[(intptr_t)caller_command] = status;
 	seen.ended++;
 	pthread_mutex_unlock(&seen.lock);
+	submit_successor((int)(intptr_t)caller_command);
 	gate_pass(&seen.finished);
 }
 
@@ -213,6 +216,17 @@ static void submit_transfer(int number, enum engine_transfer transfer, uint64_t 
 	request.command.iov = iov;
 	request.command.iov_count = iov_count;
 	engine_submit(seen.engine, &request);
+}
+
+/* Requests from CHAIN_BEGIN on are submitted by the completion of the one before. */
+enum { CHAIN_BEGIN = 4 * ENGINE_REQUESTS, CHAIN_END = CHAIN_BEGIN + 100 };
+
+static void submit_successor(int number)
+{
+	struct engine_request next = request_of(number + 1, 0, 512, true);
+
+	if (number >= CHAIN_BEGIN && number < CHAIN_END)
+		engine_submit_allocated(seen.engine, &next);
 }
 
 static unsigned int place_of(int number)
@@ -425,6 +439,18 @@ static void test_destroying_waits(void **state)
 	pthread_join(opener, NULL);
 }
 
+/* That, too, for what completion functions submit. */
+static void test_destroying_waits_for_successors(void **state)
+{
+	struct engine *engine = seen.engine;
+
+	(void)state;
+	submit(CHAIN_BEGIN, 0, 512, true);
+	engine_destroy(engine);
+	seen.engine = NULL;
+	assert_int_equal(seen.ended, CHAIN_END - CHAIN_BEGIN + 1);
+}
+
 /* Reads the line of a thread's status file that begins with `key`. */
 static unsigned long long thread_status(const char *thread, const char *key)
 {
@@ -555,6 +581,7 @@ int main(void)
 		both(test_more_requests_than_there_is_room_for),
 		both(test_others_may_submit_meanwhile),
 		both(test_destroying_waits),
+		both(test_destroying_waits_for_successors),
 		both(test_threads),
 		with_ring(test_transfers_are_the_kernels),
 		with_ring(test_what_a_transfer_lacks_is_executed),
