@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
 /*
- * scsi-stress [--threads N] [--commands N] [--seed N] [--restarts] [--may-go] /dev/sgN
+ * scsi-stress [--threads N] [--commands N] [--seed N] [--restarts] [--may-go] DISK
  *
  * Overwrites the beginning of the disk. Ends with 0 when all commands of all threads had effects
  * that fit together, with 1 and a message when they had not.
  */
 #include <err.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "transport.h"
 #include "workloads.h"
 
 static const struct workload *const workloads[] = {
@@ -68,11 +67,9 @@ static void open_thread(struct thread *thread, struct disk *disk, unsigned int n
 	*thread = (struct thread){
 		.disk = disk,
 		.number = number,
-		.handle = open(disk->path, O_RDWR | O_CLOEXEC),
+		.handle = transport_open(disk->path),
 		.random = (options.seed + number + 1) * UINT64_C(0x9e3779b97f4a7c15),
 	};
-	if (thread->handle < 0)
-		err(2, "%s", disk->path);
 	if (!disk->capacity.block_bytes)
 		disk->capacity = scsi_read_capacity(thread->handle);
 	thread->memory = aligned_alloc(ALIGNMENT, (size_t)2 * DATA_BLOCKS * BLOCK_MAXIMUM_BYTES);
@@ -83,7 +80,7 @@ static void open_thread(struct thread *thread, struct disk *disk, unsigned int n
 
 static void close_thread(struct thread *thread)
 {
-	close(thread->handle);
+	transport_close(thread->handle);
 	free(thread->memory);
 }
 
@@ -161,8 +158,10 @@ static void parse(int argc, char **argv)
 		}
 	}
 	if (optind != argc - 1 || !options.threads || options.threads > THREADS_MAXIMUM)
-		errx(2, "usage: scsi-stress [--threads N] [--commands N] [--seed N] [--restarts] "
-			"[--may-go] /dev/sgN");
+		errx(2,
+		     "usage: scsi-stress [--threads N] [--commands N] [--seed N] [--restarts] "
+		     "[--may-go] %s",
+		     transport_name_form);
 }
 
 int main(int argc, char **argv)

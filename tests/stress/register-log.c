@@ -70,8 +70,11 @@ void register_log_end(struct register_log *log, uint64_t tag, uint64_t began, ui
 
 void register_log_cancel(struct register_log *log, uint64_t tag, uint64_t began)
 {
+	size_t place;
+
 	pthread_mutex_lock(&log->lock);
-	log->writes[find_under_way(log, tag, began)] = log->writes[--log->count];
+	place = find_under_way(log, tag, began);
+	log->writes[place] = log->writes[--log->count];
 	pthread_mutex_unlock(&log->lock);
 }
 

@@ -2,15 +2,11 @@
 #include "scsi.h"
 
 #include <err.h>
-#include <errno.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <scsi/sg.h>
+#include "transport.h"
 
 enum {
-	COMMAND_MILLISECONDS = 120 * 1000,
 	PAUSE_MICROSECONDS = 1000,
 
 	STATUS_GOOD = 0x00,
@@ -51,23 +47,23 @@ enum answer {
 	ANSWER_WRONG,
 };
 
-static enum answer answer_of(const sg_io_hdr_t *header, const uint8_t *sense)
+static enum answer answer_of(const struct transport_command *command)
 {
-	if (header->host_status == HOST_NO_CONNECT ||
-	    header->host_status == HOST_TRANSPORT_FAILFAST)
+	if (command->host_status == HOST_NO_CONNECT ||
+	    command->host_status == HOST_TRANSPORT_FAILFAST)
 		return ANSWER_GONE;
-	if (header->host_status)
+	if (command->host_status)
 		return ANSWER_WRONG;
-	switch (header->status) {
+	switch (command->status) {
 	case STATUS_GOOD:
 		return ANSWER_GOOD;
 	case STATUS_BUSY:
 	case STATUS_TASK_SET_FULL:
 		return ANSWER_AGAIN;
 	case STATUS_CHECK_CONDITION:
-		if (sense_key(sense) == KEY_UNIT_ATTENTION)
+		if (sense_key(command->sense) == KEY_UNIT_ATTENTION)
 			return ANSWER_AGAIN;
-		if (sense_key(sense) == KEY_MISCOMPARE)
+		if (sense_key(command->sense) == KEY_MISCOMPARE)
 			return ANSWER_MISCOMPARE;
 		break;
 	default:
@@ -76,38 +72,30 @@ static enum answer answer_of(const sg_io_hdr_t *header, const uint8_t *sense)
 	return ANSWER_WRONG;
 }
 
-static void report(const uint8_t *cdb, const sg_io_hdr_t *header, const uint8_t *sense)
+static _Noreturn void report(const struct transport_command *command)
 {
+	const uint8_t *sense = command->sense;
+
 	errx(1, "operation %02x at block %llu: status %02x, host status %02x, sense %x/%02x/%02x",
-	     cdb[0], (unsigned long long)get(cdb + 2, 8), header->status, header->host_status,
-	     sense_key(sense), sense[12], sense[13]);
+	     command->cdb[0], (unsigned long long)get(command->cdb + 2, 8), command->status,
+	     command->host_status, sense_key(sense), sense[12], sense[13]);
 }
 
 enum scsi_outcome scsi_send(int handle, const uint8_t *cdb, size_t cdb_bytes, bool to_disk,
 			    void *data, size_t data_bytes)
 {
 	for (;;) {
-		uint8_t sense[64] = { 0 };
-		sg_io_hdr_t header = {
-			.interface_id = 'S',
-			.dxfer_direction = !data_bytes ? SG_DXFER_NONE
-					   : to_disk   ? SG_DXFER_TO_DEV
-						       : SG_DXFER_FROM_DEV,
-			.cmd_len = (unsigned char)cdb_bytes,
-			.cmdp = (unsigned char *)(uintptr_t)cdb,
-			.dxferp = data,
-			.dxfer_len = (unsigned int)data_bytes,
-			.sbp = sense,
-			.mx_sb_len = sizeof(sense),
-			.timeout = COMMAND_MILLISECONDS,
+		struct transport_command command = {
+			.cdb = cdb,
+			.cdb_bytes = cdb_bytes,
+			.to_disk = to_disk,
+			.data = data,
+			.data_bytes = data_bytes,
 		};
 
-		if (ioctl(handle, SG_IO, &header)) {
-			if (errno == ENODEV || errno == ENXIO)
-				return SCSI_GONE;
-			err(1, "SG_IO of operation %02x", cdb[0]);
-		}
-		switch (answer_of(&header, sense)) {
+		if (!transport_send(handle, &command))
+			return SCSI_GONE;
+		switch (answer_of(&command)) {
 		case ANSWER_GOOD:
 			return SCSI_GOOD;
 		case ANSWER_MISCOMPARE:
@@ -118,7 +106,7 @@ enum scsi_outcome scsi_send(int handle, const uint8_t *cdb, size_t cdb_bytes, bo
 			usleep(PAUSE_MICROSECONDS);
 			break;
 		case ANSWER_WRONG:
-			report(cdb, &header, sense);
+			report(&command);
 		}
 	}
 }
