@@ -38,9 +38,9 @@ device_go() {
 
 # in_flight DEVICE: reads and writes that the block layer has under way.
 in_flight() {
-	local name reads writes
-	name=$(basename "$(readlink -f "$1")")
-	read -r reads writes <"/sys/block/$name/inflight"
+	local number reads writes
+	number=$(stat -c '0x%t:0x%T' "$1")
+	read -r reads writes <"/sys/dev/block/$((${number%:*})):$((${number#*:}))/inflight"
 	printf '%s\n' "$((reads + writes))"
 }
 
