@@ -6,8 +6,8 @@
 #include "engine/engine.h"
 
 enum {
-	/* Requests that one round of the ring's thread ends together. */
-	ENGINE_BATCH = 32,
+	/* Requests that end together. To complete one takes time, in which new ones come. */
+	ENGINE_BATCH = 8,
 	THREAD_NAME_BYTES = 16,
 };
 

@@ -96,8 +96,7 @@ static void start_again(struct ring *ring, struct engine_request *request)
 	pthread_mutex_unlock(&engine->lock);
 }
 
-/* Returns how many there were. */
-static unsigned int reap(struct ring *ring)
+static void reap(struct ring *ring)
 {
 	struct io_uring_cqe *results[ENGINE_BATCH];
 	struct engine_request *ended[ENGINE_BATCH];
@@ -119,7 +118,16 @@ static unsigned int reap(struct ring *ring)
 	io_uring_cq_advance(&ring->io_uring, count);
 	if (ended_count)
 		requests_end(ring->engine, ended, ended_count);
-	return count;
+}
+
+/* Submits what was queued, and waits unless something has been completed already. */
+static void enter(struct ring *ring)
+{
+	struct io_uring *io_uring = &ring->io_uring;
+
+	/* Interrupted, or short of memory: what was not queued is tried again. */
+	if (io_uring_sq_ready(io_uring) || !io_uring_cq_ready(io_uring))
+		io_uring_submit_and_wait(io_uring, 1);
 }
 
 /* Takes all new work; from then on more of it wakes this thread. Returns whether to go on. */
@@ -160,12 +168,28 @@ static void *serve(void *argument)
 	while (take_work(ring, &work)) {
 		queue_work(ring, &work);
 		queue_wake(ring);
-		/* Interrupted, or short of memory: what was not queued is tried again. */
-		io_uring_submit_and_wait(&ring->io_uring, 1);
-		while (reap(ring) == ENGINE_BATCH)
-			;
+		enter(ring);
+		reap(ring);
 	}
 	return NULL;
+}
+
+/* A filter of system calls may allow to make a ring, and not to use it. */
+static int try_ring(void)
+{
+	struct io_uring io_uring;
+	int error = io_uring_queue_init(1, &io_uring, IORING_SETUP_R_DISABLED);
+
+	if (error)
+		return error;
+	error = io_uring_register((unsigned int)io_uring.ring_fd, IORING_REGISTER_ENABLE_RINGS,
+				  NULL, 0);
+	if (!error) {
+		io_uring_prep_nop(io_uring_get_sqe(&io_uring));
+		error = io_uring_submit_and_wait(&io_uring, 1);
+	}
+	io_uring_queue_exit(&io_uring);
+	return error < 0 ? error : 0;
 }
 
 /* What spares the kernel work, as far as it knows it; else what every one has that knows io_uring.
@@ -178,8 +202,10 @@ static int set_up(struct io_uring *io_uring)
 		IORING_SETUP_R_DISABLED | IORING_SETUP_CQSIZE,
 	};
 	const unsigned int needed = IORING_FEAT_NODROP | IORING_FEAT_FAST_POLL;
-	int error = -ENOSYS;
+	int error = try_ring();
 
+	if (error)
+		return error;
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
 		struct io_uring_params parameters = { .flags = flags[i],
 						      .cq_entries = COMPLETION_ENTRIES };
