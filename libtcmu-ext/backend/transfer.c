@@ -132,8 +132,8 @@ int storage_read(void *instance, struct iovec *iov, size_t iov_count, uint64_t o
 	if (storage->direct && !is_aligned(storage, iov, iov_count, offset))
 		return bounce_read(storage, iov, iov_count, offset, bytes, done_bytes);
 	while (*done_bytes < bytes) {
-		ssize_t count = read_some(storage, &iov, &iov_count, offset + *done_bytes,
-					  &blockwise);
+		ssize_t count =
+			read_some(storage, &iov, &iov_count, offset + *done_bytes, &blockwise);
 
 		if (count < 0)
 			return storage_device_error(storage, (int)count, offset + bytes);

@@ -31,8 +31,9 @@ test_start() {
 	# Only what a test asks for is written back: nothing hides a missing flush.
 	echo 0 >/proc/sys/vm/dirty_writeback_centisecs
 	echo 360000 >/proc/sys/vm/dirty_expire_centisecs
-	# tcmu-runner inherits what this opens, at each start the same.
+	# tcmu-runner inherits what these open, at each start the same.
 	pause
+	scsi_client_start
 	stack_start
 }
 
@@ -132,63 +133,61 @@ log_count() {
 
 # scsi_no_data DISK BYTE…; scsi_in LENGTH DISK BYTE…; scsi_out FILE DISK BYTE…
 #
-# Sends the CDB (a BYTE may be several, with spaces between), through the disk's sg device, and sets scsi_status (GOOD, CHECK, or what sg_raw calls it), scsi_sense
-# (KEY/ASC/ASCQ, empty without sense data) and scsi_information (the INFORMATION field in decimal,
-# empty unless valid). Data arrives in the file $scsi_data.
+# Sends the CDB (a BYTE may be several, with spaces between), through the disk's sg device, and sets
+# scsi_status (GOOD, CHECK, or the SAM status in hexadecimal), scsi_sense (KEY/ASC/ASCQ, - without
+# sense data) and scsi_information (the INFORMATION field in decimal, - unless valid). Data arrives in
+# the file $scsi_data, its first 256 bytes also in the array scsi_bytes, in hexadecimal.
 scsi_data=$guest_state/scsi-data
 
 scsi_no_data() {
-	scsi_send "" "$@"
+	scsi_send "$1" "none 0 -" "${@:2}"
 }
 
 scsi_in() {
-	local length=$1
-	shift
-	rm -f "$scsi_data"
-	scsi_send "-r $length -o $scsi_data" "$@"
+	scsi_send "$2" "in $1 $scsi_data" "${@:3}"
 }
 
 scsi_out() {
-	local file=$1
-	shift
-	scsi_send "-s $(stat -c %s "$file") -i $file" "$@"
+	scsi_send "$2" "out 0 $1" "${@:3}"
 }
 
-# sg_device DISK: /dev/sgN of /dev/sdX. Unlike the disk it can be written to when that is read-only.
-sg_device() {
-	local -a nodes=("/sys/block/${1##*/}/device/scsi_generic"/*)
-	printf '/dev/%s\n' "${nodes[0]##*/}"
+# scsi-client runs all the time: starting a process for each command takes far longer.
+scsi_client_start() {
+	mkfifo "$guest_state/scsi-commands" "$guest_state/scsi-answers"
+	"$TCMU_EXT_BUILD/tests/kernel/scsi-client" <"$guest_state/scsi-commands" \
+		>"$guest_state/scsi-answers" &
+	exec {scsi_commands}>"$guest_state/scsi-commands" {scsi_answers}<"$guest_state/scsi-answers"
 }
 
 scsi_send() {
-	local options=$1 disk=$2 output
+	local disk=$1 transfer=$2 answer
 	local -a words
 	shift 2
-	read -ra words <<<"$options $(sg_device "$disk") $*"
-	scsi_sense='' scsi_information=''
-	output=$(sg_raw -v -t 60 "${words[@]}" 2>&1) || true
-	[[ $output =~ 'SCSI Status: '([A-Za-z ]+[a-z]) ]] || fail "sg_raw ${words[*]}: $output"
-	case ${BASH_REMATCH[1]} in
-	Good) scsi_status=GOOD ;;
-	'Check Condition') scsi_status=CHECK ;;
-	*) scsi_status=${BASH_REMATCH[1]} ;;
+	find_sg_device "$disk"
+	printf '%s %s %s\n' "$sg_device" "$transfer" "$*" >&"$scsi_commands"
+	read -r answer <&"$scsi_answers"
+	[[ $answer != error* ]] || fail "$* to $disk: $answer"
+	read -ra words <<<"$answer"
+	scsi_status=${words[0]} scsi_sense=${words[1]} scsi_information=${words[2]}
+	scsi_bytes=("${words[@]:4}")
+	case $scsi_status in
+	00) scsi_status=GOOD ;;
+	02) scsi_status=CHECK ;;
 	esac
-	scsi_parse_sense "$output"
 }
 
-# Without a process, as all of scsi_send but sg_raw: starting one is what takes time in the guest.
-scsi_parse_sense() {
-	local text=${1#*Raw sense data*$'\n'}
-	local -a hex
-	[[ $text != "$1" ]] || return 0
-	read -r -d '' -a hex <<<"${text%%$'\n\n'*}" || true
-	case ${hex[0]} in
-	72 | 73) printf -v scsi_sense '%02x/%s/%s' "$((0x${hex[1]} & 15))" "${hex[2]}" "${hex[3]}" ;;
-	*) printf -v scsi_sense '%02x/%s/%s' "$((0x${hex[2]} & 15))" "${hex[12]}" "${hex[13]}" ;;
-	esac
-	if [[ ${hex[0]} == f0 ]]; then
-		scsi_information=$((0x${hex[3]}${hex[4]}${hex[5]}${hex[6]}))
-	fi
+# find_sg_device DISK: sets sg_device to the /dev/sgN of /dev/sdX. Unlike the disk it can be opened
+# for writing when that is read-only.
+find_sg_device() {
+	local -a nodes=("/sys/block/${1##*/}/device/scsi_generic"/*)
+	sg_device=/dev/${nodes[0]##*/}
+	[[ -c $sg_device ]] || wait_until "$1 has an sg device" has_sg_device "$1"
+}
+
+has_sg_device() {
+	local -a nodes=("/sys/block/${1##*/}/device/scsi_generic"/*)
+	sg_device=/dev/${nodes[0]##*/}
+	[[ -c $sg_device ]]
 }
 
 # expect_good WHAT: the last command succeeded.
@@ -205,12 +204,13 @@ expect_sense() {
 
 # scsi_byte N: byte N of the data that came in, as two hexadecimal digits.
 scsi_byte() {
-	od -An -v -tx1 -j "$1" -N 1 "$scsi_data" | tr -d ' '
+	printf '%s\n' "${scsi_bytes[$1]}"
 }
 
 # scsi_number OFFSET BYTES: a big-endian number of the data that came in.
 scsi_number() {
-	printf '%d\n' "0x$(od -An -v -tx1 -j "$1" -N "$2" "$scsi_data" | tr -d ' \n')"
+	local IFS=''
+	printf '%d\n' "0x${scsi_bytes[*]:$1:$2}"
 }
 
 # hex_bytes NUMBER BYTES: the number, big-endian, as an argument of the functions above.
@@ -383,9 +383,9 @@ backstore_attribute() {
 	cat "$(backstore_folder "$1")/attrib/$2"
 }
 
-# wce DEVICE: the WCE bit of the caching mode page, 0 or 1.
-wce() {
-	scsi_in 192 "$1" 1a 08 08 00 c0 00
-	expect_good "MODE SENSE of the caching page of $1"
-	printf '%d\n' "$((0x$(scsi_byte 6) >> 2 & 1))"
+# expect_write_cache WHAT DEVICE 0|1: the WCE bit of the caching mode page.
+expect_write_cache() {
+	scsi_in 192 "$2" 1a 08 08 00 c0 00
+	expect_good "MODE SENSE of the caching page of $2"
+	expect_equal "$1" "$3" "$((0x$(scsi_byte 6) >> 2 & 1))"
 }
