@@ -102,11 +102,14 @@ static int execute(struct tcmu_device *dev, struct adapter_lun *lun, struct tcmu
 
 	command.cdb = cmd->lib_cmd->cdb;
 	command.cdb_bytes = adapter_cdb_bytes(command.cdb);
-	if (lun->ring.mailbox && adapter_ring_is_alone(&lun->ring))
+	if (lun->ring.is_watched && adapter_ring_is_alone(&lun->ring))
 		command.flags = TCMU_EXT_COMMAND_ALONE;
 	status = tcmu_ext_disk_execute(lun->disk, &command);
-	if (lun->ring.mailbox)
+	if (lun->ring.is_watched)
 		adapter_ring_executed(&lun->ring);
+	if (status == TCMU_EXT_STATUS_GOOD && command.data_in_bytes)
+		adapter_ring_set_data_in_bytes(&lun->ring, cmd->lib_cmd,
+					       (uint32_t)command.data_in_bytes);
 	if (status == TCMU_EXT_STATUS_WOULD_BLOCK)
 		return adapter_divert(lun, cmd);
 	if (status == TCMU_EXT_STATUS_NOT_MINE) {

@@ -52,9 +52,10 @@ struct adapter_request {
 
 /* What is known of how commands come; see adapter-ring.c. */
 struct adapter_ring {
-	const struct adapter_mailbox *mailbox; /* NULL: nothing */
-	unsigned int came_alone;               /* commands in a row, up to the present one */
-	uint32_t head;                         /* when the present command was looked at */
+	struct adapter_mailbox *mailbox; /* the kernel's; NULL: nothing is known */
+	bool is_watched;                 /* the disk cares how commands come */
+	unsigned int came_alone;         /* commands in a row, up to the present one */
+	uint32_t head;                   /* when the present command was looked at */
 };
 
 struct adapter_lun {
@@ -93,7 +94,7 @@ int adapter_submit_diverted(struct tcmu_device *dev, struct adapter_lun *lun,
 
 /* adapter-ring.c */
 
-/* Finds the ring of a LUN whose disk cares how commands come. */
+/* Finds the ring of a LUN. */
 void adapter_ring_init(struct tcmu_device *dev, struct adapter_lun *lun);
 
 /*
@@ -103,6 +104,15 @@ void adapter_ring_init(struct tcmu_device *dev, struct adapter_lun *lun);
  */
 bool adapter_ring_is_alone(struct adapter_ring *ring);
 void adapter_ring_executed(struct adapter_ring *ring);
+
+/*
+ * Tells the kernel how many bytes the command that is about to end on the ring thread with GOOD has
+ * put into its data-in buffer, for the initiator's residual count. Where the kernel cannot be told,
+ * or other commands are under way, the whole buffer is taken to be data, as it always is with
+ * tcmu-runner's own commands.
+ */
+void adapter_ring_set_data_in_bytes(struct adapter_ring *ring, const struct tcmulib_cmd *lib_cmd,
+				    uint32_t data_in_bytes);
 
 /* adapter-config.c */
 

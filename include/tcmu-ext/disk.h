@@ -136,6 +136,12 @@ struct tcmu_ext_command {
 	void *context;
 	void *caller_command;
 	struct tcmu_ext_lane *lane; /* the library's own: NULL */
+	/*
+	 * Set to 0 by the caller. When tcmu_ext_disk_execute() returns GOOD: how many bytes at the
+	 * beginning of a data-in buffer are the answer, for the residual count (SAM-5 5.1); 0: the
+	 * whole buffer, or none is needed.
+	 */
+	size_t data_in_bytes;
 };
 
 /*

@@ -201,12 +201,13 @@ enum tcmu_ext_status flush_failure(struct tcmu_ext_disk *disk, struct tcmu_ext_c
 	return check_condition(disk, command, meaning->key, meaning->additional_sense);
 }
 
-enum tcmu_ext_status answer(const struct tcmu_ext_command *command, const void *data, size_t bytes,
+enum tcmu_ext_status answer(struct tcmu_ext_command *command, const void *data, size_t bytes,
 			    size_t allocation_length)
 {
 	size_t copied = bytes < allocation_length ? bytes : allocation_length;
 
 	copied = tcmu_ext_iovec_scatter(command->iov, command->iov_count, 0, data, copied);
 	tcmu_ext_iovec_clear(command->iov, command->iov_count, copied, SIZE_MAX);
+	command->data_in_bytes = copied;
 	return TCMU_EXT_STATUS_GOOD;
 }

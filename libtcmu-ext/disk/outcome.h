@@ -59,7 +59,7 @@ enum tcmu_ext_status flush_failure(struct tcmu_ext_disk *disk, struct tcmu_ext_c
  * GOOD with `bytes` of `data` in the data-in buffer, as far as ALLOCATION LENGTH and the buffer
  * allow; the rest of the buffer is cleared, since the memory may hold another command's data.
  */
-enum tcmu_ext_status answer(const struct tcmu_ext_command *command, const void *data, size_t bytes,
+enum tcmu_ext_status answer(struct tcmu_ext_command *command, const void *data, size_t bytes,
 			    size_t allocation_length);
 
 #endif

@@ -107,8 +107,10 @@ static enum tcmu_ext_status fit_buffer(const struct tcmu_ext_disk *disk,
 		return TCMU_EXT_STATUS_GOOD;
 	if (buffer_bytes < bytes)
 		return invalid_field_in_cdb(disk, command, range_length_byte(command->cdb), -1);
-	if (clear_rest)
+	if (clear_rest) {
 		tcmu_ext_iovec_clear(command->iov, command->iov_count, bytes, SIZE_MAX);
+		command->data_in_bytes = bytes;
+	}
 	command->iov_count = tcmu_ext_iovec_truncate(command->iov, command->iov_count, bytes);
 	return TCMU_EXT_STATUS_GOOD;
 }

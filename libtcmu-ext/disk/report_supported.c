@@ -133,8 +133,8 @@ static struct match find_command(const struct tcmu_ext_disk *disk, uint8_t opera
 	return match;
 }
 
-static enum tcmu_ext_status answer_one(const struct tcmu_ext_command *command,
-				       const struct match *match, bool timeouts)
+static enum tcmu_ext_status answer_one(struct tcmu_ext_command *command, const struct match *match,
+				       bool timeouts)
 {
 	const struct tcmu_ext_command_description *description = &match->description;
 	uint8_t data[ONE_HEADER_BYTES + CDB_MAXIMUM_BYTES + TIMEOUTS_DESCRIPTOR_BYTES] = { 0 };
