@@ -65,7 +65,7 @@ static void tell_runner(struct tcmu_device *dev, struct adapter_lun *lun)
 static struct tcmu_ext_disk_config disk_config(struct tcmu_device *dev,
 					       const struct tcmu_ext_backend_config *config)
 {
-	return (struct tcmu_ext_disk_config){
+	struct tcmu_ext_disk_config disk = {
 		.struct_bytes = sizeof(struct tcmu_ext_disk_config),
 		.size_bytes = config->size_bytes,
 		.logical_block_bytes = config->logical_block_bytes,
@@ -78,6 +78,9 @@ static struct tcmu_ext_disk_config disk_config(struct tcmu_device *dev,
 		.io = (enum tcmu_ext_io_mode)config->io,
 		.log = adapter_log(dev),
 	};
+
+	disk.other_command_count = adapter_other_commands(dev, &disk.other_commands);
+	return disk;
 }
 
 static int make_disk(struct tcmu_device *dev, const struct tcmu_ext_backend_config *config,

@@ -84,6 +84,12 @@ int adapter_status(enum tcmu_ext_status status);
 /* How many bytes of a CDB libtcmu copied. */
 size_t adapter_cdb_bytes(const uint8_t *cdb);
 
+/* adapter-other-commands.c */
+
+/* What the runner and the kernel's target core answer for a LUN; returns how many there are. */
+size_t adapter_other_commands(struct tcmu_device *dev,
+			      const struct tcmu_ext_command_description **commands);
+
 /* adapter-divert.c */
 
 /* What handle_cmd answers so that a command comes to adapter_submit_diverted(). */

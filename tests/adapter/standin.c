@@ -129,6 +129,8 @@ int tcmu_cfgfs_dev_get_attr_int(struct tcmu_device *dev, const char *name)
 {
 	if (!strcmp(name, "../enable"))
 		return dev->enabled;
+	if (!strcmp(name, "emulate_pr"))
+		return dev->emulate_pr;
 	assert_string_equal(name, "emulate_write_cache");
 	return dev->emulate_write_cache;
 }
@@ -247,6 +249,7 @@ struct tcmu_device standin_device(const char *cfgstring, uint64_t size_bytes)
 		.num_lbas = size_bytes / 512,
 		.block_size = 512,
 		.max_xfer_len = 128,
+		.emulate_pr = 1,
 	};
 
 	snprintf(dev.cfgstring, sizeof(dev.cfgstring), "%s", cfgstring);

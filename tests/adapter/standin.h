@@ -25,6 +25,7 @@ struct tcmu_device {
 	/* What configfs has. */
 	int enabled;
 	int emulate_write_cache;
+	int emulate_pr;
 
 	/* What the kernel maps; NULL: nothing is known of it. */
 	void *ring;

@@ -139,6 +139,67 @@ static void refuses_what_nobody_implements(void **state)
 	}
 }
 
+static bool reports_support_of(struct tcmu_device *lun, uint8_t operation_code, int action)
+{
+	uint8_t report[12] = { 0xa3,
+			       0x0c,
+			       action < 0 ? 1 : 2,
+			       operation_code,
+			       0,
+			       action < 0 ? 0 : (uint8_t)action,
+			       0,
+			       0,
+			       0,
+			       64 };
+	uint8_t data[64], sense[TCMULIB_SENSE_BYTES];
+
+	assert_int_equal(standin_send(handler, lun, report, data, sizeof(data), sense),
+			 TCMU_STS_OK);
+	if ((data[1] & 7) != 3)
+		return false;
+	assert_int_equal(data[4], operation_code);
+	if (action >= 0)
+		assert_int_equal(data[5] & 0x1f, action);
+	return true;
+}
+
+/* REPORT SUPPORTED OPERATION CODES speaks for all who answer commands of the LUN. */
+static void reports_what_others_answer(void **state)
+{
+	(void)state;
+	assert_true(reports_support_of(&dev, 0xa0, -1));
+	assert_true(reports_support_of(&dev, 0x83, 0x00));
+	assert_true(reports_support_of(&dev, 0x84, 0x03));
+	assert_true(reports_support_of(&dev, 0xa3, 0x0a));
+	assert_true(reports_support_of(&dev, 0xa4, 0x0a));
+	for (int action = 0; action < 4; action++)
+		assert_true(reports_support_of(&dev, 0x5e, action));
+	for (int action = 0; action < 8; action++)
+		assert_true(reports_support_of(&dev, 0x5f, action));
+	assert_true(reports_support_of(&dev, 0x16, -1));
+	assert_true(reports_support_of(&dev, 0x57, -1));
+	assert_false(reports_support_of(&dev, 0x83, 0x01));
+	assert_false(reports_support_of(&dev, 0x04, -1));
+}
+
+static void reports_no_reservations_where_they_are_off(void **state)
+{
+	char *file = standin_file("no-reservations.img", SIZE_BYTES);
+	struct tcmu_device lun;
+	char text[4096];
+
+	(void)state;
+	snprintf(text, sizeof(text), "file/%s", file);
+	lun = standin_device(text, SIZE_BYTES);
+	lun.emulate_pr = 0;
+	assert_int_equal(handler->open(&lun, false), 0);
+	assert_false(reports_support_of(&lun, 0x5e, 0));
+	assert_false(reports_support_of(&lun, 0x16, -1));
+	assert_true(reports_support_of(&lun, 0xa0, -1));
+	handler->close(&lun);
+	free(file);
+}
+
 /* They are the target core's part, whose word the plugin must pass on. */
 static void reports_the_task_management_of_the_target_core(void **state)
 {
@@ -194,6 +255,8 @@ int main(void)
 		cmocka_unit_test(hands_over_sense_data),
 		cmocka_unit_test(leaves_the_runner_its_commands),
 		cmocka_unit_test(refuses_what_nobody_implements),
+		cmocka_unit_test(reports_what_others_answer),
+		cmocka_unit_test(reports_no_reservations_where_they_are_off),
 		cmocka_unit_test(lists_the_pages_of_both),
 		cmocka_unit_test(reports_the_task_management_of_the_target_core),
 		cmocka_unit_test(identifies_the_backstore),

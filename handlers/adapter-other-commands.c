@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
+/*
+ * The commands that an initiator may send to a LUN and that the disk never sees, for REPORT
+ * SUPPORTED OPERATION CODES: a LUN supports what somebody answers.
+ */
+#include "adapter.h"
+
+/* Usage bytes from byte 1 on; that of byte 1 without the service action. */
+#define WITHOUT_ACTION(code, bytes, ...)                                                    \
+	{                                                                                   \
+		.operation_code = (code), .cdb_bytes = (bytes), .usage = { 0, __VA_ARGS__ } \
+	}
+#define WITH_ACTION(code, action, bytes, ...)                                                     \
+	{                                                                                         \
+		.operation_code = (code), .has_service_action = true, .service_action = (action), \
+		.cdb_bytes = (bytes), .usage = {                                                  \
+			0,                                                                        \
+			__VA_ARGS__                                                               \
+		}                                                                                 \
+	}
+
+#define PERSISTENT_RESERVE_IN_ROW(action) \
+	WITH_ACTION(0x5e, action, 10, 0, 0, 0, 0, 0, 0, 0xff, 0xff)
+#define PERSISTENT_RESERVE_OUT_ROW(action) \
+	WITH_ACTION(0x5f, action, 10, 0, 0xff, 0, 0, 0xff, 0xff, 0xff, 0xff)
+
+/* CDB fields: SPC-4 6.4 ff., SPC-2 for RESERVE and RELEASE. */
+static const struct tcmu_ext_command_description other_commands[] = {
+	/* tcmu-runner's: EXTENDED COPY, RECEIVE COPY RESULTS, REPORT and SET TARGET PORT GROUPS. */
+	WITH_ACTION(0x83, 0x00, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff),
+	WITH_ACTION(0x84, 0x03, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff),
+	WITH_ACTION(0xa3, 0x0a, 12, 0xe0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff),
+	WITH_ACTION(0xa4, 0x0a, 12, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff),
+	/* The target core's: REPORT LUNS, and reservations. */
+	WITHOUT_ACTION(0xa0, 12, 0, 0xff, 0, 0, 0, 0xff, 0xff, 0xff, 0xff),
+	WITHOUT_ACTION(0x16, 6),
+	WITHOUT_ACTION(0x17, 6),
+	WITHOUT_ACTION(0x56, 10),
+	WITHOUT_ACTION(0x57, 10),
+	PERSISTENT_RESERVE_IN_ROW(0),
+	PERSISTENT_RESERVE_IN_ROW(1),
+	PERSISTENT_RESERVE_IN_ROW(2),
+	PERSISTENT_RESERVE_IN_ROW(3),
+	PERSISTENT_RESERVE_OUT_ROW(0),
+	PERSISTENT_RESERVE_OUT_ROW(1),
+	PERSISTENT_RESERVE_OUT_ROW(2),
+	PERSISTENT_RESERVE_OUT_ROW(3),
+	PERSISTENT_RESERVE_OUT_ROW(4),
+	PERSISTENT_RESERVE_OUT_ROW(5),
+	PERSISTENT_RESERVE_OUT_ROW(6),
+	PERSISTENT_RESERVE_OUT_ROW(7),
+};
+
+enum {
+	ALL_COMMANDS = sizeof(other_commands) / sizeof(other_commands[0]),
+	WITHOUT_RESERVATIONS = 5, /* the rows before them */
+};
+
+size_t adapter_other_commands(struct tcmu_device *dev,
+			      const struct tcmu_ext_command_description **commands)
+{
+	*commands = other_commands;
+	/* Kernels before 5.1 have no such attribute and always do reservations. */
+	return tcmu_cfgfs_dev_get_attr_int(dev, "emulate_pr") == 0 ? WITHOUT_RESERVATIONS
+								   : ALL_COMMANDS;
+}
