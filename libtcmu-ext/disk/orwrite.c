@@ -5,8 +5,7 @@
 
 #include "disk/medium.h"
 #include "disk/outcome.h"
-
-enum { FORCE_UNIT_ACCESS = 0x08 };
+#include "disk/read_write.h"
 
 static enum tcmu_ext_status or_chunk(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command,
 				     struct range chunk, size_t offset)
@@ -21,7 +20,7 @@ static enum tcmu_ext_status or_chunk(struct tcmu_ext_disk *disk, struct tcmu_ext
 	tcmu_ext_iovec_gather(command->iov, command->iov_count, offset, operand, bytes);
 	for (size_t i = 0; i < bytes; i++)
 		memory[i] |= operand[i];
-	return medium_write(disk, command, chunk, memory, command->cdb[1] & FORCE_UNIT_ACCESS);
+	return medium_write(disk, command, chunk, memory, wants_unit_access(command->cdb));
 }
 
 enum tcmu_ext_status execute_orwrite(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command)

@@ -16,7 +16,7 @@ enum byte_check {
 	CHECK_ONE_BLOCK = 3, /* the one block in the data-out buffer, again and again */
 };
 
-enum { BYTCHK_TOP_BIT = 2, FORCE_UNIT_ACCESS = 0x08 };
+enum { BYTCHK_TOP_BIT = 2 };
 
 static enum byte_check byte_check_of(const uint8_t *cdb)
 {
@@ -168,7 +168,7 @@ enum tcmu_ext_status execute_compare_and_write(struct tcmu_ext_disk *disk,
 					       struct tcmu_ext_command *command)
 {
 	struct range range = range_of_cdb(command->cdb);
-	bool force_unit_access = command->cdb[1] & FORCE_UNIT_ACCESS;
+	bool force_unit_access = wants_unit_access(command->cdb);
 	enum tcmu_ext_status status;
 	size_t half_bytes;
 
