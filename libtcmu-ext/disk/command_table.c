@@ -12,6 +12,7 @@
 #include "disk/provisioning.h"
 #include "disk/read_write.h"
 #include "disk/report_supported.h"
+#include "disk/self_test.h"
 #include "disk/synchronize_cache.h"
 #include "disk/unit.h"
 #include "disk/unmap.h"
@@ -26,6 +27,7 @@
 #define BYTCHK         0x06
 #define DPO_FUA        0x18
 #define GROUP_NUMBER   0x3f
+#define SELF_TEST      0x17 /* PF, SELFTEST, DEVOFFL, UNITOFFL */
 #define SERVICE_ACTION 0x1f
 
 const struct command_row command_table[] = {
@@ -64,6 +66,11 @@ const struct command_row command_table[] = {
 	  .cdb_bytes = 6,
 	  .usage = { 0, 0x01, 0, 0, 0x07, 0 },
 	  .execute = execute_start_stop_unit },
+	{ .operation_code = TCMU_EXT_SEND_DIAGNOSTIC,
+	  .cdb_bytes = 6,
+	  .usage = { 0, SELF_TEST, 0, 0, 0, 0 },
+	  .waits = true,
+	  .execute = execute_send_diagnostic },
 	{ .operation_code = TCMU_EXT_READ_CAPACITY_10,
 	  .cdb_bytes = 10,
 	  .execute = execute_read_capacity_10 },

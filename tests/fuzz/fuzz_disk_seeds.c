@@ -59,6 +59,10 @@ static struct cdb sensible_cdb(uint8_t code)
 		cdb = cdb_make(code);
 		cdb.bytes[4] = 96;
 		return cdb;
+	case TCMU_EXT_SEND_DIAGNOSTIC:
+		cdb = cdb_make(code);
+		cdb.bytes[1] = 0x04;
+		return cdb;
 	case TCMU_EXT_START_STOP_UNIT:
 		cdb = cdb_make(code);
 		cdb.bytes[4] = 1;
@@ -130,6 +134,7 @@ static const uint8_t codes[] = {
 	TCMU_EXT_INQUIRY,
 	TCMU_EXT_MODE_SENSE_6,
 	TCMU_EXT_START_STOP_UNIT,
+	TCMU_EXT_SEND_DIAGNOSTIC,
 	TCMU_EXT_READ_CAPACITY_10,
 	TCMU_EXT_READ_10,
 	TCMU_EXT_WRITE_10,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
-/* TEST UNIT READY, REQUEST SENSE and START STOP UNIT (SPC-4 6.46, 6.39; SBC-3 5.25). */
+/* TEST UNIT READY, REQUEST SENSE, SEND DIAGNOSTIC and START STOP UNIT (SPC-4, SBC-3). */
 #include "cmocka_test.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "disk_fixture.h"
@@ -111,12 +112,88 @@ static void test_what_there_is_not_is_refused(void **state)
 	disk_fixture_close(&fixture);
 }
 
+static struct cdb send_diagnostic(uint8_t byte_1)
+{
+	return cdb_with(cdb_make(TCMU_EXT_SEND_DIAGNOSTIC), 1, byte_1);
+}
+
+/* With or without permission to go off line, which it does not need. */
+static void test_self_test(void **state)
+{
+	static const uint8_t bytes_1[] = { 0x04, 0x05, 0x06, 0x07, 0x14 };
+	struct disk_fixture fixture;
+
+	(void)state;
+	disk_fixture_open(&fixture, &disk_setup_default);
+	for (size_t i = 0; i < sizeof(bytes_1); i++)
+		expect_good(&fixture, disk_command(&fixture, send_diagnostic(bytes_1[i])));
+	assert_int_equal(fixture.memory.counts[MEMORY_READ], 2 * sizeof(bytes_1));
+	assert_int_equal(fixture.memory.calls[0].offset, 0);
+	assert_int_equal(fixture.memory.calls[1].offset, 127 * 512);
+	assert_int_equal(memory_backend_calls(&fixture.memory), 2 * sizeof(bytes_1));
+	disk_fixture_close(&fixture);
+}
+
+static void test_self_test_fails_when_either_end_cannot_be_read(void **state)
+{
+	struct disk_fixture fixture;
+
+	(void)state;
+	disk_fixture_open(&fixture, &disk_setup_default);
+	for (unsigned int which = 1; which <= 2; which++) {
+		fixture.memory.failures[MEMORY_READ] =
+			(struct memory_failure){ .countdown = which, .error = -EIO };
+		expect_sense(&fixture, disk_command(&fixture, send_diagnostic(0x04)),
+			     TCMU_EXT_HARDWARE_ERROR, TCMU_EXT_LOGICAL_UNIT_FAILED_SELF_TEST);
+		assert_false(fixture.seen.information_valid);
+	}
+	expect_good(&fixture, disk_command(&fixture, send_diagnostic(0x04)));
+	disk_fixture_close(&fixture);
+}
+
+static void test_self_test_fails_when_data_was_lost(void **state)
+{
+	struct disk_fixture fixture;
+
+	(void)state;
+	disk_fixture_open(&fixture, &disk_setup_default);
+	fixture.memory.failures[MEMORY_FLUSH] =
+		(struct memory_failure){ .countdown = 1, .error = -EIO };
+	expect_sense(&fixture, disk_command(&fixture, cdb_make(TCMU_EXT_SYNCHRONIZE_CACHE_10)),
+		     TCMU_EXT_MEDIUM_ERROR, TCMU_EXT_WRITE_ERROR);
+	expect_sense(&fixture, disk_command(&fixture, send_diagnostic(0x04)),
+		     TCMU_EXT_HARDWARE_ERROR, TCMU_EXT_LOGICAL_UNIT_FAILED_SELF_TEST);
+	disk_fixture_close(&fixture);
+}
+
+/* Neither other self-tests nor pages to send; asked for nothing, it does nothing. */
+static void test_other_diagnostics_are_refused(void **state)
+{
+	struct disk_fixture fixture;
+
+	(void)state;
+	disk_fixture_open(&fixture, &disk_setup_default);
+	expect_good(&fixture, disk_command(&fixture, send_diagnostic(0)));
+	for (int code = 1; code < 8; code++)
+		expect_invalid_field(&fixture,
+				     disk_command(&fixture, send_diagnostic((uint8_t)(code << 5))),
+				     1, 7);
+	expect_invalid_field(&fixture,
+			     disk_command(&fixture, cdb_with(send_diagnostic(0x10), 4, 8)), 4, -1);
+	assert_int_equal(memory_backend_calls(&fixture.memory), 0);
+	disk_fixture_close(&fixture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_unit_is_ready),
 		cmocka_unit_test(test_request_sense_has_nothing_to_say),
 		cmocka_unit_test(test_request_sense_is_truncated),
+		cmocka_unit_test(test_self_test),
+		cmocka_unit_test(test_self_test_fails_when_either_end_cannot_be_read),
+		cmocka_unit_test(test_self_test_fails_when_data_was_lost),
+		cmocka_unit_test(test_other_diagnostics_are_refused),
 		cmocka_unit_test(test_start),
 		cmocka_unit_test(test_what_there_is_not_is_refused),
 	};
