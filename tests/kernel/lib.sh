@@ -251,13 +251,15 @@ random_file() {
 }
 
 # read_blocks DEVICE FIRST COUNT FILE, write_blocks FILE DEVICE FIRST COUNT: 512-byte blocks, past
-# the initiator's page cache.
+# the initiator's page cache, in as few commands as the block layer makes of that.
 read_blocks() {
-	dd if="$1" of="$4" bs=512 skip="$2" count="$3" iflag=direct status=none
+	dd if="$1" of="$4" bs=$(($3 * 512)) skip=$(($2 * 512)) count=1 iflag=direct,skip_bytes,fullblock \
+		status=none
 }
 
 write_blocks() {
-	dd if="$1" of="$2" bs=512 seek="$3" count="$4" oflag=direct conv=notrunc status=none
+	dd if="$1" of="$2" bs=$(($4 * 512)) seek=$(($3 * 512)) count=1 oflag=direct,seek_bytes conv=notrunc \
+		status=none
 }
 
 # is_zero FILE [OFFSET [BYTES]]
