@@ -12,13 +12,25 @@ path_create_port=/sys/module/libfcoe/parameters/create_vn2vn
 
 path_up() {
 	local link
-	modprobe -a veth libfcoe fcoe tcm_fc sd_mod sg
+	modprobe -a veth libfcoe fcoe sd_mod sg
+	fcoe_load_target
 	ip link add "$path_target_link" type veth peer name "$path_initiator_link"
 	for link in "$path_target_link" "$path_initiator_link"; do
 		# A Fibre Channel frame is up to 2148 bytes.
 		ip link set "$link" mtu 2500 up
 	done
 	printf '%s' "$path_target_link" >"$path_create_port"
+}
+
+# The kernel's own tcm_fc, or the one with the patch of tests/kernel-modules if the host built that.
+fcoe_load_target() {
+	local patched=${TCMU_EXT_KERNEL_MODULES:-}/aborts/tcm_fc.ko
+	if [[ -e $patched ]]; then
+		modprobe -a target_core_mod libfc
+		insmod "$patched" || fail "the patched tcm_fc does not load"
+	else
+		modprobe tcm_fc
+	fi
 }
 
 # fc_name LINK: the name of the port on a link: 2000 and the link's address.
