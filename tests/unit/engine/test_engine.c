@@ -221,11 +221,30 @@ static void submit_transfer(int number, enum engine_transfer transfer, uint64_t 
 /* Requests from CHAIN_BEGIN on are submitted by the completion of the one before. */
 enum { CHAIN_BEGIN = 4 * ENGINE_REQUESTS, CHAIN_END = CHAIN_BEGIN + 100 };
 
+/* One whose completion submits the next only while the engine is being destroyed. */
+enum { LATE = CHAIN_END + 1 };
+
+static void wait_until_stopping(struct engine *engine)
+{
+	bool stopping = false;
+
+	while (!stopping) {
+		usleep(1000);
+		pthread_mutex_lock(&engine->lock);
+		stopping = engine->stopping;
+		pthread_mutex_unlock(&engine->lock);
+	}
+	/* Time for an engine that does not wait to end its workers. */
+	usleep(20 * 1000);
+}
+
 static void submit_successor(int number)
 {
 	struct engine_request next = request_of(number + 1, 0, 512, true);
 
-	if (number >= CHAIN_BEGIN && number < CHAIN_END)
+	if (number == LATE)
+		wait_until_stopping(seen.engine);
+	if ((number >= CHAIN_BEGIN && number < CHAIN_END) || number == LATE)
 		engine_submit_allocated(seen.engine, &next);
 }
 
@@ -451,6 +470,21 @@ static void test_destroying_waits_for_successors(void **state)
 	assert_int_equal(seen.ended, CHAIN_END - CHAIN_BEGIN + 1);
 }
 
+/* The ring's thread is in a completion function and the workers have nothing to do. */
+static void test_destroying_waits_for_completions(void **state)
+{
+	char buffer[512] = "";
+	struct iovec iov = { buffer, sizeof(buffer) };
+
+	(void)state;
+	submit(0, 0, 512, true);
+	gate_wait_for(&seen.finished, 1);
+	submit_transfer(LATE, ENGINE_READ, 0, &iov, 1, sizeof(buffer));
+	engine_destroy(seen.engine);
+	seen.engine = NULL;
+	assert_int_equal(seen.ended, 3);
+}
+
 /* Reads the line of a thread's status file that begins with `key`. */
 static unsigned long long thread_status(const char *thread, const char *key)
 {
@@ -585,6 +619,7 @@ int main(void)
 		both(test_threads),
 		with_ring(test_transfers_are_the_kernels),
 		with_ring(test_what_a_transfer_lacks_is_executed),
+		with_ring(test_destroying_waits_for_completions),
 		with_ring(test_without_a_worker_the_rings_thread_executes),
 		without_ring(test_the_lack_of_io_uring_is_logged),
 		cmocka_unit_test(test_an_engine_needs_a_thread_and_memory),
