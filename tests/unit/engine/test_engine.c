@@ -62,6 +62,7 @@ static struct {
 	int file;
 	struct gate gate;     /* that execution passes */
 	struct gate finished; /* that completion passes; never closed */
+	struct gate late;     /* that the completion of LATE passes first; never closed */
 	atomic_uint executed; /* requests */
 	atomic_uint accepted;
 	atomic_uint threads;  /* that executed, a bit each */
@@ -135,7 +136,7 @@ static void forget(void)
 {
 	static const struct gate new_gate = GATE_INITIALIZER;
 
-	seen.gate = seen.finished = new_gate;
+	seen.gate = seen.finished = seen.late = new_gate;
 	atomic_store(&seen.executed, 0);
 	atomic_store(&seen.accepted, 0);
 	atomic_store(&seen.threads, 0);
@@ -228,6 +229,7 @@ static void wait_until_stopping(struct engine *engine)
 {
 	bool stopping = false;
 
+	gate_pass(&seen.late);
 	while (!stopping) {
 		usleep(1000);
 		pthread_mutex_lock(&engine->lock);
@@ -480,6 +482,7 @@ static void test_destroying_waits_for_completions(void **state)
 	submit(0, 0, 512, true);
 	gate_wait_for(&seen.finished, 1);
 	submit_transfer(LATE, ENGINE_READ, 0, &iov, 1, sizeof(buffer));
+	gate_wait_for(&seen.late, 1);
 	engine_destroy(seen.engine);
 	seen.engine = NULL;
 	assert_int_equal(seen.ended, 3);
