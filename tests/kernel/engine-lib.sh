@@ -4,10 +4,24 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$TCMU_EXT_SOURCE/tests/kernel/lib.sh"
 
-# No udev runs in the guest: dmsetup makes its device nodes itself.
-export DM_DISABLE_UDEV=1
-
 stress=$TCMU_EXT_BUILD/tests/stress
+
+# sg_device_of DISK
+sg_device_of() {
+	find_sg_device "$1"
+	printf '%s\n' "$sg_device"
+}
+
+# busy_or_over DEVICE PROCESS: several transfers are under way, or nothing will bring them any more.
+busy_or_over() {
+	process_gone "$2" || (($(in_flight "$1") >= 4))
+}
+
+# expect_busy DEVICE PROCESS
+expect_busy() {
+	wait_until "transfers of $1 are under way" busy_or_over "$1" "$2"
+	! process_gone "$2" || fail "the load on $1 has ended: $(cat /tmp/load-*)"
+}
 
 # --- devices that take their time ------------------------------------------------------------
 
@@ -17,15 +31,20 @@ sectors_of() {
 }
 
 # slow_device NAME BACKING MILLISECONDS: /dev/mapper/NAME, on which each transfer takes that long.
+# dm-delay counts a transfer as under way only after the delay, so that there is another above it.
 slow_device() {
 	modprobe dm-delay
-	dmsetup create "$1" --table "0 $(sectors_of "$2") delay $2 0 $3"
+	dmsetup create "$1-delay" --table "0 $(sectors_of "$2") delay $2 0 $3"
+	dmsetup create "$1" --table "0 $(sectors_of "$2") linear /dev/mapper/$1-delay 0"
 }
 
-# stopped_device NAME BACKING: /dev/mapper/NAME; device_stop and device_go hold up its transfers.
+# stopped_device NAME BACKING: /dev/mapper/NAME; device_stop and device_go hold up its transfers. At most
+# two in a test: each has a share of the dirty memory to itself, since the kernel writes at once what
+# it is given for a device that has had little to write.
 stopped_device() {
 	modprobe dm-mod
 	dmsetup create "$1" --table "0 $(sectors_of "$2") linear $2 0"
+	echo 40 >"/sys/class/bdi/$(number_of "/dev/mapper/$1")/min_ratio"
 }
 
 device_stop() {
@@ -36,37 +55,34 @@ device_go() {
 	dmsetup resume "$1"
 }
 
-# in_flight DEVICE: reads and writes that the block layer has under way.
-in_flight() {
-	local number reads writes
+# number_of DEVICE: major and minor number.
+number_of() {
+	local number
 	number=$(stat -c '0x%t:0x%T' "$1")
-	read -r reads writes <"/sys/dev/block/$((${number%:*})):$((${number#*:}))/inflight"
-	printf '%s\n' "$((reads + writes))"
+	printf '%s:%s\n' "$((${number%:*}))" "$((${number#*:}))"
 }
 
-# deepest DEVICE PROCESS: the most transfers found under way at once until the process has ended.
-deepest() {
-	local deepest=0 now
-	while ! process_gone "$2"; do
-		now=$(in_flight "$1")
-		((now <= deepest)) || deepest=$now
-	done
-	printf '%s\n' "$deepest"
+# in_flight DEVICE: reads and writes that the block layer has under way.
+in_flight() {
+	local reads writes
+	read -r reads writes <"/sys/dev/block/$(number_of "$1")/inflight"
+	printf '%s\n' "$((reads + writes))"
 }
 
 # --- LUNs without targetcli, which takes seconds for each ------------------------------------
 
-# configfs_create SUBTYPE NAME BYTES CONFIG
+# configfs_create SUBTYPE NAME BYTES CONFIG [SECONDS]: the target gives a command up after that time;
+# without it, never.
 configfs_create() {
 	local folder=$guest_core/user_77/$2
 	mkdir -p "$folder"
 	echo -n "dev_config=$1/$4,dev_size=$3" >"$folder/control"
+	echo "${5:-0}" >"$folder/attrib/cmd_time_out"
 	echo 1 >"$folder/enable" || fail "cannot create $2: $(tail -n 3 "$runner_log")"
 }
 
-# patient DEVICE BACKSTORE: neither the target nor the initiator gives a command up.
+# patient DEVICE: nor does the initiator.
 patient() {
-	echo 0 >"$(backstore_folder "$2")/attrib/cmd_time_out" 2>/dev/null || true
 	echo 3600 >"/sys/block/${1##*/}/device/timeout"
 }
 
