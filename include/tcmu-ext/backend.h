@@ -208,9 +208,10 @@ struct tcmu_ext_backend_operations {
 	/* Starts reading a range into the cache, without waiting. Optional. */
 	int (*prefetch)(void *instance, uint64_t offset, uint64_t bytes);
 	/*
-	 * Makes room for `size_bytes`: checks that a device has grown, extends a file. Returns
-	 * -EINVAL for less than there is in use, -ENOSPC when the backing is too small. On failure
-	 * the size is as it was. Optional: the size found at open is then all there is.
+	 * Makes room for `size_bytes`: checks that a device has grown, extends a file. The disk
+	 * calls flush afterwards. Returns -EINVAL for less than there is in use, -ENOSPC when the
+	 * backing is too small. On failure the size is as it was. Optional: the size found at open
+	 * is then all there is.
 	 */
 	int (*resize)(void *instance, uint64_t size_bytes);
 	/* Copies the counters. May run beside data operations. Optional. */

@@ -9,6 +9,21 @@
 #include "backend/file.h"
 #include "plumbing/log.h"
 
+/*
+ * Lets go of what was reserved beyond the end, by setting the size the file has. Not where that
+ * could cut off what the LUN is writing: when the file has become shorter than the LUN.
+ */
+static void let_go(const struct storage *storage)
+{
+	struct stat status;
+
+	if (fstat(storage->fd, &status) || (uint64_t)status.st_size < storage->lun_bytes)
+		return;
+	if (ftruncate(storage->fd, status.st_size))
+		log_message(&storage->log, TCMU_EXT_LOG_WARNING,
+			    "%s keeps space reserved beyond its end: %m", storage->name);
+}
+
 /* Beyond the end first, so that the file grows either wholly or not at all. */
 static int reserve(const struct storage *storage, off_t size, off_t new_size)
 {
@@ -18,9 +33,8 @@ static int reserve(const struct storage *storage, off_t size, off_t new_size)
 		error = fallocate(storage->fd, FALLOC_FL_KEEP_SIZE, size, new_size - size) ? -errno
 											   : 0;
 	while (error == -EINTR);
-	/* To the size it has: lets go of what was reserved beyond. */
-	if (error && ftruncate(storage->fd, size))
-		return -errno;
+	if (error)
+		let_go(storage);
 	return error;
 }
 
@@ -35,8 +49,7 @@ static int extend(struct file *file, off_t size, off_t new_size)
 		error = reserve(storage, size, new_size);
 	if (!error && ftruncate(storage->fd, new_size))
 		error = -errno;
-	/* Meets the failures of earlier writes, too, which no later flush may then call good. */
-	return error ? error : storage_flush(storage);
+	return error;
 }
 
 int file_resize(void *instance, uint64_t size_bytes)

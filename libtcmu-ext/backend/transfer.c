@@ -161,16 +161,20 @@ static int lasting_error(int error)
 
 /*
  * What fails with RWF_DSYNC may be an earlier write, of which a flush would then not hear again.
- * EIO counts as that. Of other errors, lack of space above all, the same write without the flush
- * tells: it only succeeds where the flush was at fault.
+ * In the page cache EIO counts as that. Otherwise the same write without the flush tells: it only
+ * succeeds where the flush was at fault.
  */
 static bool has_lost_write(const struct storage *storage, const struct iovec *iov, size_t iov_count,
 			   uint64_t offset, int error)
 {
 	ssize_t count;
 
-	if (error == -EIO || error == -EOPNOTSUPP)
-		return error == -EIO;
+	if (error == -EOPNOTSUPP)
+		return false;
+	if (storage->direct && (error == -ENOMEM || error == -EAGAIN || error == -EINVAL))
+		return false; /* nothing was begun */
+	if (!storage->direct && error == -EIO)
+		return true;
 	do
 		count = pwritev2(storage->fd, iov, entries_per_call(iov_count), (off_t)offset, 0);
 	while (count < 0 && errno == EINTR);
@@ -182,8 +186,7 @@ static int write_error(struct storage *storage, const struct iovec *iov, size_t 
 {
 	int error = -errno;
 
-	if ((call_flags & RWF_DSYNC) && !storage->direct &&
-	    has_lost_write(storage, iov, iov_count, offset, error))
+	if ((call_flags & RWF_DSYNC) && has_lost_write(storage, iov, iov_count, offset, error))
 		storage->lost_write_error = lasting_error(error);
 	return error;
 }

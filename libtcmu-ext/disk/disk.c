@@ -152,17 +152,6 @@ static int allocate_parts(struct tcmu_ext_disk *disk, const struct tcmu_ext_disk
 	return 0;
 }
 
-/* Writes that come one after another must not keep a flush waiting for ever. */
-static void init_flush_lock(struct tcmu_ext_disk *disk)
-{
-	pthread_rwlockattr_t attributes;
-
-	pthread_rwlockattr_init(&attributes);
-	pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-	pthread_rwlock_init(&disk->flush_lock, &attributes);
-	pthread_rwlockattr_destroy(&attributes);
-}
-
 int tcmu_ext_disk_create(struct tcmu_ext_backend *backend,
 			 const struct tcmu_ext_disk_config *config, struct tcmu_ext_disk **disk_out)
 {
@@ -177,7 +166,7 @@ int tcmu_ext_disk_create(struct tcmu_ext_backend *backend,
 	disk = calloc(1, sizeof(*disk));
 	if (!disk)
 		return -ENOMEM;
-	init_flush_lock(disk);
+	pthread_mutex_init(&disk->flush_lock, NULL);
 	error = allocate_parts(disk, config);
 	if (error)
 		goto destroy;
@@ -208,7 +197,7 @@ void tcmu_ext_disk_destroy(struct tcmu_ext_disk *disk)
 	if (!disk)
 		return;
 	submit_release(disk);
-	pthread_rwlock_destroy(&disk->flush_lock);
+	pthread_mutex_destroy(&disk->flush_lock);
 	free(disk->other_commands);
 	free(disk->lane.scratch);
 	free(disk);
@@ -224,6 +213,9 @@ int tcmu_ext_disk_resize(struct tcmu_ext_disk *disk, uint64_t size_bytes)
 	if (block_count == disk_block_count(disk))
 		return 0;
 	error = backend_resize(disk->backend, size_bytes);
+	/* A new size must last, too. */
+	if (!error)
+		error = disk_flush(disk);
 	if (!error)
 		atomic_store_explicit(&disk->block_count, block_count, memory_order_release);
 	return error;

@@ -38,6 +38,9 @@ enum failure_kind {
 struct tcmu_ext_lane {
 	struct tcmu_ext_disk_counters counters; /* stored by the lane's thread only */
 	uint8_t *scratch;
+	/* How the durable write that is executed now failed in the engine's queue; 0: it did not.
+	 */
+	int durable_write_error;
 };
 
 /* When a transfer may be executed by the disk's caller, where there is an engine; see admission.h.
@@ -75,11 +78,14 @@ struct tcmu_ext_disk {
 	struct tcmu_ext_lane lane;          /* of the disk's caller */
 	struct tcmu_ext_lane *engine_lanes; /* of the engine's threads */
 	/*
-	 * The page cache tells of a write it lost to one caller only: a flush must not end well
-	 * while another thread has been told and has not yet latched it. Shared by durable writes,
-	 * where there is an engine.
+	 * The page cache tells of a write it lost to one caller only, whichever asks first: no
+	 * flush and no durable write may end well while another thread has been told and has not
+	 * yet latched it. Held during each of them.
 	 */
-	pthread_rwlock_t flush_lock;
+	pthread_mutex_t flush_lock;
+	atomic_uint flush_waiters;
+	_Atomic uint64_t flushes_begun;
+	uint64_t last_good_flush; /* its number; with flush_lock held */
 	struct log_limiter limiters[FAILURE_KINDS];
 	struct tcmu_ext_log log;
 	char vendor_identification[VENDOR_IDENTIFICATION_BYTES];

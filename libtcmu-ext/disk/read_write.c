@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
 #include "disk/read_write.h"
 
+#include <errno.h>
+
 #include "disk/admission.h"
 #include "disk/lane.h"
 #include "disk/outcome.h"
@@ -63,44 +65,89 @@ enum tcmu_ext_status finish_change(struct tcmu_ext_disk *disk, struct tcmu_ext_c
 	return error ? flush_failure(disk, command, error) : TCMU_EXT_STATUS_GOOD;
 }
 
-/* One write of the backend; see flush_lock for why a durable one is locked. */
+/* One write of the backend. */
 static enum tcmu_ext_status write_once(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command,
 				       struct range range, unsigned int flags)
 {
 	struct tcmu_ext_backend *backend = disk->backend;
 	size_t bytes = (size_t)range.blocks << disk->block_shift;
-	enum tcmu_ext_status status = TCMU_EXT_STATUS_GOOD;
-	bool locked = (flags & TCMU_EXT_IO_DURABLE) && disk->engine && !disk->direct;
 	size_t done_bytes = 0;
 	int error;
 
-	if (locked)
-		pthread_rwlock_rdlock(&disk->flush_lock);
 	error = backend->operations.write(backend->instance, command->iov, command->iov_count,
 					  range.lba << disk->block_shift, bytes, flags,
 					  &done_bytes);
-	if (__builtin_expect(error, 0) && admission_cannot_tell(disk, flags, error))
+	if (__builtin_expect(!error, 1))
+		return TCMU_EXT_STATUS_GOOD;
+	if (admission_cannot_tell(disk, flags, error))
 		return write_once(disk, command, range, 0);
-	if (__builtin_expect(error, 0))
-		status = admission_refused_write(flags, error)
-				 ? TCMU_EXT_STATUS_WOULD_BLOCK
-				 : write_failed(disk, command, range, error, done_bytes);
-	if (locked)
-		pthread_rwlock_unlock(&disk->flush_lock);
-	return status;
+	if (admission_refused_write(flags, error))
+		return TCMU_EXT_STATUS_WOULD_BLOCK;
+	return write_failed(disk, command, range, error, done_bytes);
+}
+
+/* An error of a transfer that says that nothing was begun, or not to its end. */
+static bool is_passing(int error)
+{
+	return error == -EAGAIN || error == -EINTR || error == -ECANCELED || error == -ENOMEM ||
+	       error == -EINVAL || error == -EOPNOTSUPP;
+}
+
+/*
+ * A durable write past the page cache has failed in the queue. Where it goes well without the flush
+ * in it, the flush was at fault, and what it was to make durable may be lost.
+ */
+static enum tcmu_ext_status write_after_failure(struct tcmu_ext_disk *disk,
+						struct tcmu_ext_command *command,
+						struct range range, int error)
+{
+	enum tcmu_ext_status status = write_once(disk, command, range, 0);
+
+	if (status != TCMU_EXT_STATUS_GOOD)
+		return status;
+	if (is_passing(error))
+		return finish_change(disk, command, true);
+	disk_flush_failed(disk, error);
+	return flush_failure(disk, command, error);
+}
+
+/*
+ * See flush_lock. Where it is taken, a plain write and a flush that others wait for as well do the
+ * same: many durable writes at a time share few flushes.
+ */
+static enum tcmu_ext_status write_durably(struct tcmu_ext_disk *disk,
+					  struct tcmu_ext_command *command, struct range range)
+{
+	int queue_error = lane_of(disk, command)->durable_write_error;
+	enum tcmu_ext_status status;
+
+	if (queue_error)
+		return write_after_failure(disk, command, range, queue_error);
+	if (disk->direct)
+		return write_once(disk, command, range, TCMU_EXT_IO_DURABLE);
+	if (!atomic_load(&disk->flush_waiters) && !pthread_mutex_trylock(&disk->flush_lock)) {
+		status = write_once(disk, command, range, TCMU_EXT_IO_DURABLE);
+		pthread_mutex_unlock(&disk->flush_lock);
+		return status;
+	}
+	status = write_once(disk, command, range, 0);
+	return status == TCMU_EXT_STATUS_GOOD ? finish_change(disk, command, true) : status;
 }
 
 enum tcmu_ext_status write_range(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command,
 				 struct range range, bool force_unit_access)
 {
-	bool durable = force_unit_access || !atomic_load(&disk->write_cache);
-	unsigned int flags = durable ? TCMU_EXT_IO_DURABLE : 0;
+	bool durable = force_unit_access || !atomic_load(&disk->write_cache) ||
+		       lane_of(disk, command)->durable_write_error;
 	enum tcmu_ext_status status;
+	unsigned int flags = 0;
 
 	if (!admit_write(disk, command, range, durable, &flags))
 		return TCMU_EXT_STATUS_WOULD_BLOCK;
+	if (durable)
+		return write_durably(disk, command, range);
 	status = write_once(disk, command, range, flags);
-	if (durable || status != TCMU_EXT_STATUS_GOOD)
+	if (status != TCMU_EXT_STATUS_GOOD)
 		return status;
 	/* The cache may have been turned off, and flushed, while this write was under way. */
 	return finish_change(disk, command, false);

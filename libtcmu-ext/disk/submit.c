@@ -59,6 +59,7 @@ static enum tcmu_ext_status execute(void *context, struct engine_request *reques
 	struct tcmu_ext_lane *lane = &disk->engine_lanes[thread];
 
 	request->command.lane = lane;
+	lane->durable_write_error = request->call_flags & RWF_DSYNC ? request->transfer_error : 0;
 	return has_scratch(lane) ? execute_request(disk, request) : TCMU_EXT_STATUS_BUSY;
 }
 

@@ -38,14 +38,33 @@ static int flush_once(struct tcmu_ext_disk *disk, bool *lost)
 	return error;
 }
 
+/* One flush serves all who began to wait for one before it began. With flush_lock held. */
+static int flush_since(struct tcmu_ext_disk *disk, uint64_t begun, bool *lost)
+{
+	uint64_t number;
+	int error;
+
+	*lost = false;
+	if (disk->last_good_flush > begun && !atomic_load(&disk->flush_failed))
+		return 0;
+	number = atomic_fetch_add(&disk->flushes_begun, 1) + 1;
+	error = flush_once(disk, lost);
+	if (!error)
+		disk->last_good_flush = number;
+	return error;
+}
+
 int disk_flush(struct tcmu_ext_disk *disk)
 {
+	uint64_t begun = atomic_load(&disk->flushes_begun);
 	bool lost;
 	int error;
 
-	pthread_rwlock_wrlock(&disk->flush_lock);
-	error = flush_once(disk, &lost);
-	pthread_rwlock_unlock(&disk->flush_lock);
+	atomic_fetch_add(&disk->flush_waiters, 1);
+	pthread_mutex_lock(&disk->flush_lock);
+	atomic_fetch_sub(&disk->flush_waiters, 1);
+	error = flush_since(disk, begun, &lost);
+	pthread_mutex_unlock(&disk->flush_lock);
 	if (lost)
 		tell_of_lost_writes(disk, error);
 	return error;

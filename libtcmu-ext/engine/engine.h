@@ -58,7 +58,8 @@ struct engine_request {
 	struct engine_request *later;
 	struct engine_request *next; /* in a queue, or among the free */
 	bool held_back;
-	bool allocated; /* by itself, not one of the engine's */
+	int transfer_error; /* -errno: the transfer was queued, and failed so */
+	bool allocated;     /* by itself, not one of the engine's */
 	enum tcmu_ext_status status;
 };
 

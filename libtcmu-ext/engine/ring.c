@@ -86,10 +86,11 @@ static bool is_complete(struct ring *ring, struct engine_request *request, int r
 	       engine->owner.accept(engine->owner.context, request, 0);
 }
 
-static void start_again(struct ring *ring, struct engine_request *request)
+static void start_again(struct ring *ring, struct engine_request *request, int result)
 {
 	struct engine *engine = ring->engine;
 
+	request->transfer_error = result < 0 ? result : 0;
 	request->transfer = ENGINE_NO_TRANSFER;
 	pthread_mutex_lock(&engine->lock);
 	request_start(engine, request);
@@ -112,7 +113,7 @@ static void reap(struct ring *ring)
 			request->status = TCMU_EXT_STATUS_GOOD;
 			ended[ended_count++] = request;
 		} else {
-			start_again(ring, request);
+			start_again(ring, request, results[i]->res);
 		}
 	}
 	io_uring_cq_advance(&ring->io_uring, count);

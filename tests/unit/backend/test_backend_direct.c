@@ -353,7 +353,30 @@ static void test_durability_without_a_flag_for_it(void **state)
 	iovec_split_free(&split);
 }
 
-static void test_past_the_page_cache_no_write_is_lost_unseen(void **state)
+/* A write past the page cache fails by itself: the same write fails again without its flush. */
+static void test_a_direct_write_that_fails(void **state)
+{
+	struct fixture *fixture = *state;
+	char *memory = aligned_alloc(4096, PART_BYTES);
+	size_t done;
+
+	memset(memory, 0, PART_BYTES);
+	open_under(fixture, &rules[1]);
+	shim_script(SHIM_PWRITEV2, -EIO, -EIO);
+	assert_int_equal(backend_write(fixture, memory, 0, PART_BYTES, TCMU_EXT_IO_DURABLE, &done),
+			 -EIO);
+	assert_int_equal(shim_record(SHIM_PWRITEV2, 1)->flags, 0);
+	assert_int_equal(backend_flush(fixture), 0);
+	/* Nothing was begun. */
+	shim_script(SHIM_PWRITEV2, -ENOMEM);
+	assert_int_equal(backend_write(fixture, memory, 0, PART_BYTES, TCMU_EXT_IO_DURABLE, &done),
+			 -ENOMEM);
+	assert_int_equal(backend_flush(fixture), 0);
+	free(memory);
+}
+
+/* It goes well without: then the flush has failed, and with it what was written before. */
+static void test_the_flush_of_a_direct_write_that_fails(void **state)
 {
 	struct fixture *fixture = *state;
 	char *memory = aligned_alloc(4096, PART_BYTES);
@@ -364,11 +387,20 @@ static void test_past_the_page_cache_no_write_is_lost_unseen(void **state)
 	shim_script(SHIM_PWRITEV2, -EIO);
 	assert_int_equal(backend_write(fixture, memory, 0, PART_BYTES, TCMU_EXT_IO_DURABLE, &done),
 			 -EIO);
-	assert_int_equal(backend_flush(fixture), 0);
+	assert_int_equal(backend_flush(fixture), -EIO);
+	assert_int_equal(backend_flush(fixture), -EIO);
+	free(memory);
+}
+
+/* The disk remembers that one failed. */
+static void test_each_direct_flush_speaks_for_itself(void **state)
+{
+	struct fixture *fixture = *state;
+
+	open_under(fixture, &rules[1]);
 	shim_script(SHIM_FDATASYNC, -EIO);
 	assert_int_equal(backend_flush(fixture), -EIO);
 	assert_int_equal(backend_flush(fixture), 0);
-	free(memory);
 }
 
 static void test_zeroes_are_written_from_aligned_memory(void **state)
@@ -500,7 +532,9 @@ int main(void)
 		TEST(test_a_file_that_ends_within_a_block),
 		TEST(test_an_invalid_read_elsewhere_is_an_error),
 		TEST(test_durability_without_a_flag_for_it),
-		TEST(test_past_the_page_cache_no_write_is_lost_unseen),
+		TEST(test_a_direct_write_that_fails),
+		TEST(test_the_flush_of_a_direct_write_that_fails),
+		TEST(test_each_direct_flush_speaks_for_itself),
 		TEST(test_zeroes_are_written_from_aligned_memory),
 		TEST(test_nothing_is_read_ahead),
 		TEST(test_a_file_system_without_direct_io_is_refused),
