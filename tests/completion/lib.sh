@@ -166,6 +166,8 @@ arm_start() {
 	device=$(bench_create "$3")
 	expect "hardware queues" "$(find "/sys/block/${device##*/}/mq" -mindepth 1 -maxdepth 1 | wc -l)" == "$2"
 	expect_no_other_softirq_source "$device"
+	# Two reads of neighbouring blocks would become one request.
+	printf 2 >"/sys/block/${device##*/}/queue/nomerges"
 	wait_until "$device is ready" scsi_device_ready "$device"
 	fio_on "$device" --rw=randread --bs=32k --iodepth=32 --number_ios=256
 }
