@@ -19,6 +19,7 @@ enum { FILE_BYTES = 64 * 1024 };
 /* -- what can be made to fail -- */
 
 static int ring_error;          /* what io_uring_queue_init_params() returns, 0: what it does */
+static int enter_error;         /* likewise io_uring_submit_and_wait() */
 static atomic_int thread_limit; /* threads that can still be made */
 
 int __real_io_uring_queue_init_params(unsigned int entries, struct io_uring *ring,
@@ -30,6 +31,13 @@ int __wrap_io_uring_queue_init_params(unsigned int entries, struct io_uring *rin
 {
 	return ring_error ? ring_error
 			  : __real_io_uring_queue_init_params(entries, ring, parameters);
+}
+
+int __real_io_uring_submit_and_wait(struct io_uring *ring, unsigned int count);
+int __wrap_io_uring_submit_and_wait(struct io_uring *ring, unsigned int count);
+int __wrap_io_uring_submit_and_wait(struct io_uring *ring, unsigned int count)
+{
+	return enter_error ? enter_error : __real_io_uring_submit_and_wait(ring, count);
 }
 
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
@@ -173,6 +181,20 @@ static int set_up_without_ring(void **state)
 	ring_error = -EPERM;
 	atomic_store(&thread_limit, 100);
 	return make();
+}
+
+/* As a filter of system calls does that knows io_uring_setup(2) alone. */
+static int set_up_with_a_ring_of_no_use(void **state)
+{
+	int error;
+
+	(void)state;
+	ring_error = 0;
+	enter_error = -EPERM;
+	atomic_store(&thread_limit, 100);
+	error = make();
+	enter_error = 0;
+	return error;
 }
 
 static int tear_down(void **state)
@@ -565,6 +587,12 @@ static void test_the_lack_of_io_uring_is_logged(void **state)
 	(void)state;
 	assert_non_null(strstr(seen.message, "io_uring"));
 	assert_non_null(strstr(seen.message, strerror(EPERM)));
+	gate_close(&seen.gate);
+	submit(0, 0, 512, true);
+	gate_wait_for(&seen.gate, 1);
+	expect_threads("tcmu-ext-io", 0);
+	gate_open(&seen.gate);
+	gate_wait_for(&seen.finished, 1);
 }
 
 static void test_without_a_worker_the_rings_thread_executes(void **state)
@@ -625,6 +653,8 @@ int main(void)
 		with_ring(test_destroying_waits_for_completions),
 		with_ring(test_without_a_worker_the_rings_thread_executes),
 		without_ring(test_the_lack_of_io_uring_is_logged),
+		cmocka_unit_test_setup_teardown(test_the_lack_of_io_uring_is_logged,
+						set_up_with_a_ring_of_no_use, tear_down),
 		cmocka_unit_test(test_an_engine_needs_a_thread_and_memory),
 	};
 
