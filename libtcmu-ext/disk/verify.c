@@ -179,9 +179,14 @@ enum tcmu_ext_status execute_compare_and_write(struct tcmu_ext_disk *disk,
 		return address_out_of_range(disk, command);
 	if (range.blocks > maximum_compare_and_write_blocks(disk))
 		return invalid_field_in_cdb(disk, command, 13, -1);
-	status = buffer_exactly(disk, command, 2 * half_bytes);
-	if (status != TCMU_EXT_STATUS_GOOD || !range.blocks)
-		return status;
+	/*
+	 * Nor more: an initiator that sends another number of blocks than it names means something
+	 * else. 256 of them are 0 in that byte.
+	 */
+	if (tcmu_ext_iovec_bytes(command->iov, command->iov_count) != 2 * half_bytes)
+		return invalid_field_in_cdb(disk, command, 13, -1);
+	if (!range.blocks)
+		return TCMU_EXT_STATUS_GOOD;
 	status = compare_first_half(disk, command, range);
 	if (status != TCMU_EXT_STATUS_GOOD)
 		return status;

@@ -142,7 +142,7 @@ static void test_nothing_is_compared_and_written(void **state)
 	disk_fixture_close(&fixture);
 }
 
-static void test_buffer_must_hold_both_halves(void **state)
+static void test_buffer_must_be_both_halves(void **state)
 {
 	struct disk_fixture fixture;
 	uint8_t *buffer;
@@ -158,10 +158,17 @@ static void test_buffer_must_hold_both_halves(void **state)
 		&fixture,
 		disk_data_out(&fixture, compare_and_write(11, 1), buffer, 512, disk_cuts[2]), 13,
 		-1);
+	expect_invalid_field(
+		&fixture,
+		disk_data_out(&fixture, compare_and_write(11, 1), buffer, 1025, disk_cuts[2]), 13,
+		-1);
+	expect_invalid_field(
+		&fixture,
+		disk_data_out(&fixture, compare_and_write(11, 0), buffer, 1024, disk_cuts[2]), 13,
+		-1);
 	assert_int_equal(memory_backend_calls(&fixture.memory), 0);
-	/* A byte more than both is left over. */
 	expect_good(&fixture,
-		    disk_data_out(&fixture, compare_and_write(11, 1), buffer, 1025, disk_cuts[2]));
+		    disk_data_out(&fixture, compare_and_write(11, 1), buffer, 1024, disk_cuts[2]));
 	free(buffer);
 	disk_fixture_close(&fixture);
 }
@@ -323,7 +330,7 @@ int main(void)
 		cmocka_unit_test(test_equal_data_is_replaced),
 		cmocka_unit_test(test_miscompare_tells_the_offset),
 		cmocka_unit_test(test_nothing_is_compared_and_written),
-		cmocka_unit_test(test_buffer_must_hold_both_halves),
+		cmocka_unit_test(test_buffer_must_be_both_halves),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_compare_and_write_durably),
 		cmocka_unit_test(test_compare_and_write_errors),
