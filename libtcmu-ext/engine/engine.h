@@ -57,9 +57,9 @@ struct engine_request {
 	struct engine_request *earlier; /* those that have not ended, in order of submission */
 	struct engine_request *later;
 	struct engine_request *next; /* in a queue, or among the free */
-	bool held_back;
-	int transfer_error; /* -errno: the transfer was queued, and failed so */
-	bool allocated;     /* by itself, not one of the engine's */
+	unsigned int blockers;       /* earlier ones that must end first: it is held back */
+	int transfer_error;          /* -errno: the transfer was queued, and failed so */
+	bool allocated;              /* by itself, not one of the engine's */
 	enum tcmu_ext_status status;
 };
 
@@ -87,15 +87,19 @@ struct engine {
 
 	struct engine_owner owner;
 	struct tcmu_ext_log log;
-	/* Protects all below. Held for a few instructions only, never while a request is executed
-	 * or completed. */
+	/*
+	 * Protects all below. Held for a few instructions; where requests may be in one another's
+	 * way, for one look at all that have not ended for each that comes or ends, of which
+	 * ENGINE_BATCH may end together; and while a worker is made. Never while a request is
+	 * executed or completed.
+	 */
 	pthread_mutex_t lock;
 	pthread_cond_t request_free;
 	pthread_cond_t all_done;
 	struct engine_request *earliest;
 	struct engine_request *latest;
-	unsigned int held_back;
-	size_t completing; /* requests whose completion functions are being called */
+	unsigned int held_back; /* requests */
+	size_t completing;      /* requests whose completion functions are being called */
 	struct engine_request *free;
 	unsigned int used; /* of `requests`; those from there on were never used */
 	bool stopping;

@@ -35,14 +35,12 @@ static inline struct engine_request *queue_take(struct engine_queue *queue)
 
 /* order.c: with the engine locked. */
 
-/* Puts a request behind those that have not ended; it is held back if it has to wait for one. */
+/* Puts a request behind those that have not ended, and counts which of them it has to wait for. */
 void order_append(struct engine *engine, struct engine_request *request);
 
-/* Takes out a request that has ended. */
-void order_remove(struct engine *engine, struct engine_request *request);
-
-/* The first request that is held back and need not be any longer, which it then is not; or NULL. */
-struct engine_request *order_release(struct engine *engine);
+/* Takes out a request that has ended. Returns those that waited for it and now for none, in order
+ * of submission. */
+struct engine_queue order_remove(struct engine *engine, struct engine_request *request);
 
 /* requests.c */
 

@@ -2,34 +2,34 @@
 /* Which request must wait for which: the list of those that have not ended. */
 #include "engine/internal.h"
 
-static bool overlap(const struct engine_request *request, uint64_t offset, uint64_t bytes)
+static bool conflicts(const struct engine_request *request, uint64_t offset, uint64_t bytes,
+		      bool changes)
 {
-	return bytes && request->bytes && request->offset < offset + bytes &&
-	       offset < request->offset + request->bytes;
+	return (changes || request->changes) && bytes && request->bytes &&
+	       request->offset < offset + bytes && offset < request->offset + request->bytes;
 }
 
-/* The latest request before `end` (NULL: the end of the list) that must end first. */
-static bool conflicts_before(const struct engine *engine, const struct engine_request *end,
-			     uint64_t offset, uint64_t bytes, bool changes)
+/* How many of the requests that have not ended one on these bytes would have to wait for. */
+static unsigned int count_conflicts(const struct engine *engine, uint64_t offset, uint64_t bytes,
+				    bool changes)
 {
 	const struct engine_request *request;
+	unsigned int count = 0;
 
-	for (request = engine->earliest; request && request != end; request = request->later)
-		if ((changes || request->changes) && overlap(request, offset, bytes))
-			return true;
-	return false;
-}
-
-static bool must_wait(const struct engine *engine, const struct engine_request *request)
-{
 	/* Among requests that only read there is nothing to look for. */
-	if (!request->changes && !atomic_load_explicit(&engine->changing, memory_order_relaxed))
-		return false;
-	return conflicts_before(engine, request, request->offset, request->bytes, request->changes);
+	if (!changes && !atomic_load_explicit(&engine->changing, memory_order_relaxed))
+		return 0;
+	for (request = engine->earliest; request; request = request->later)
+		count += conflicts(request, offset, bytes, changes);
+	return count;
 }
 
 void order_append(struct engine *engine, struct engine_request *request)
 {
+	request->blockers =
+		count_conflicts(engine, request->offset, request->bytes, request->changes);
+	if (request->blockers)
+		engine->held_back++;
 	request->earlier = engine->latest;
 	request->later = NULL;
 	if (engine->latest)
@@ -37,15 +37,12 @@ void order_append(struct engine *engine, struct engine_request *request)
 	else
 		engine->earliest = request;
 	engine->latest = request;
-	request->held_back = must_wait(engine, request);
-	if (request->held_back)
-		engine->held_back++;
 	atomic_fetch_add_explicit(&engine->unfinished, 1, memory_order_relaxed);
 	if (request->changes)
 		atomic_fetch_add_explicit(&engine->changing, 1, memory_order_relaxed);
 }
 
-void order_remove(struct engine *engine, struct engine_request *request)
+static void take_out(struct engine *engine, struct engine_request *request)
 {
 	if (request->earlier)
 		request->earlier->later = request->later;
@@ -61,28 +58,32 @@ void order_remove(struct engine *engine, struct engine_request *request)
 		atomic_fetch_sub_explicit(&engine->changing, 1, memory_order_release);
 }
 
-struct engine_request *order_release(struct engine *engine)
+struct engine_queue order_remove(struct engine *engine, struct engine_request *request)
 {
-	struct engine_request *request;
+	struct engine_queue released = { 0 };
+	unsigned int unseen = engine->held_back;
+	struct engine_request *later;
 
-	if (!engine->held_back)
-		return NULL;
-	for (request = engine->earliest; request; request = request->later) {
-		if (!request->held_back || must_wait(engine, request))
+	take_out(engine, request);
+	for (later = request->later; later && unseen; later = later->later) {
+		if (!later->blockers)
 			continue;
-		request->held_back = false;
+		unseen--;
+		if (!conflicts(later, request->offset, request->bytes, request->changes) ||
+		    --later->blockers)
+			continue;
 		engine->held_back--;
-		return request;
+		queue_append(&released, later);
 	}
-	return NULL;
+	return released;
 }
 
 bool engine_has_conflict(struct engine *engine, uint64_t offset, uint64_t bytes, bool changes)
 {
-	bool conflicts;
+	bool has_conflict;
 
 	pthread_mutex_lock(&engine->lock);
-	conflicts = conflicts_before(engine, NULL, offset, bytes, changes);
+	has_conflict = count_conflicts(engine, offset, bytes, changes);
 	pthread_mutex_unlock(&engine->lock);
-	return conflicts;
+	return has_conflict;
 }

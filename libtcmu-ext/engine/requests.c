@@ -27,7 +27,7 @@ static void append(struct engine *engine, struct engine_request *request)
 	bool wake_ring = false;
 
 	order_append(engine, request);
-	if (!request->held_back)
+	if (!request->blockers)
 		wake_ring = request_start(engine, request);
 	pthread_mutex_unlock(&engine->lock);
 	if (wake_ring)
@@ -96,6 +96,7 @@ static void release(struct engine *engine, struct engine_request *request)
 static bool end_one(struct engine *engine, struct engine_request *request,
 		    struct completion *completion)
 {
+	struct engine_queue released;
 	struct engine_request *next;
 	bool wake_ring = false;
 
@@ -105,9 +106,9 @@ static bool end_one(struct engine *engine, struct engine_request *request,
 		.caller_command = request->command.caller_command,
 		.status = request->status,
 	};
-	order_remove(engine, request);
+	released = order_remove(engine, request);
 	release(engine, request);
-	while ((next = order_release(engine)))
+	while ((next = queue_take(&released)))
 		wake_ring |= request_start(engine, next);
 	return wake_ring;
 }
