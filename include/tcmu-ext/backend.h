@@ -94,7 +94,7 @@ struct tcmu_ext_backend_properties {
 
 /* Flags of read, write and write_zeroes. */
 enum {
-	TCMU_EXT_IO_DURABLE = 1 << 0, /* on stable storage before it completes (FUA) */
+	TCMU_EXT_IO_DURABLE = 1 << 0, /* write: on stable storage before it completes (FUA) */
 	TCMU_EXT_IO_UNMAP = 1 << 1, /* write_zeroes may free the range if it then reads as zeroes */
 	/*
 	 * Read or write without waiting for a device: all of it and 0, or -EAGAIN when that is not
@@ -189,8 +189,8 @@ struct tcmu_ext_backend_operations {
 
 	/*
 	 * Makes the range read as zeroes. Without TCMU_EXT_IO_UNMAP its space stays allocated.
-	 * Never -EOPNOTSUPP: where nothing better works, zeroes are written. Optional: the disk
-	 * then writes zeroes itself.
+	 * Never -EOPNOTSUPP: where nothing better works, zeroes are written. Like a write they are
+	 * durable after a flush. Optional: the disk then writes zeroes itself.
 	 */
 	int (*write_zeroes)(void *instance, uint64_t offset, uint64_t bytes, unsigned int flags);
 	/*

@@ -15,8 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "plumbing/log.h"
-
 #include "backend/object.h"
 #include "plumbing/log.h"
 

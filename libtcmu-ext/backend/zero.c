@@ -180,11 +180,7 @@ int storage_write_zeroes(void *instance, uint64_t offset, uint64_t bytes, unsign
 	error = storage_device_error(storage, 0, offset + bytes);
 	if (!error)
 		error = zero_any(storage, offset, bytes, flags & TCMU_EXT_IO_UNMAP);
-	if (error)
-		return storage_device_error(storage, error, offset + bytes);
-	if (flags & TCMU_EXT_IO_DURABLE)
-		return storage_flush(storage);
-	return 0;
+	return error ? storage_device_error(storage, error, offset + bytes) : 0;
 }
 
 static int blkdiscard(const struct storage *storage, uint64_t offset, uint64_t bytes)

@@ -15,7 +15,7 @@
 
 /* What a request of the engine is. */
 enum request_kind {
-	REQUEST_COMMAND, /* `detail` is its row */
+	REQUEST_COMMAND, /* tcmu_ext_disk_execute() */
 	REQUEST_READ,    /* tcmu_ext_disk_read() */
 	REQUEST_WRITE,   /* tcmu_ext_disk_write() */
 };

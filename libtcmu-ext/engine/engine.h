@@ -44,7 +44,6 @@ struct engine_request {
 	struct tcmu_ext_command command;
 	/* The owner's. */
 	int kind;
-	const void *detail;
 	/* What it touches; 0 bytes: nothing. */
 	uint64_t offset;
 	uint64_t bytes;

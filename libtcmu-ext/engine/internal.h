@@ -8,7 +8,6 @@
 enum {
 	/* Requests that end together. To complete one takes time, in which new ones come. */
 	ENGINE_BATCH = 8,
-	THREAD_NAME_BYTES = 16,
 };
 
 static inline void queue_append(struct engine_queue *queue, struct engine_request *request)

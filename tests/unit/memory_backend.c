@@ -198,12 +198,9 @@ static int memory_write_zeroes(void *instance, uint64_t offset, uint64_t bytes, 
 	struct window window = window_of(memory, offset, error ? after_bytes : bytes);
 
 	check_range(memory, offset, bytes);
-	check(!(flags & ~(unsigned int)(TCMU_EXT_IO_DURABLE | TCMU_EXT_IO_UNMAP)), "flags %x",
-	      flags);
+	check(!(flags & ~(unsigned int)TCMU_EXT_IO_UNMAP), "flags %x of zeroes", flags);
 	check(!memory->properties.read_only, "zeroes to a read-only backend");
 	memset(memory->medium + window.offset, 0, window.bytes);
-	if (!error && (flags & TCMU_EXT_IO_DURABLE))
-		memset(memory->durable + window.offset, 0, window.bytes);
 	set_mapped(memory, window, !(flags & TCMU_EXT_IO_UNMAP));
 	return error;
 }

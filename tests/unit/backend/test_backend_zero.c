@@ -160,8 +160,7 @@ static void test_failures_are_returned_at_once(void **state)
 		shim_script(SHIM_PUNCH_HOLE, -failures[i], -failures[i]);
 		shim_script(SHIM_ZERO_RANGE, -failures[i]);
 		shim_forget_records();
-		assert_int_equal(backend_write_zeroes(fixture, 0, 4096,
-						      TCMU_EXT_IO_UNMAP | TCMU_EXT_IO_DURABLE),
+		assert_int_equal(backend_write_zeroes(fixture, 0, 4096, TCMU_EXT_IO_UNMAP),
 				 -failures[i]);
 		assert_int_equal(backend_discard(fixture, 0, 4096), -failures[i]);
 		assert_int_equal(shim_count_all(), 2);
@@ -218,26 +217,9 @@ static void test_odd_ranges(void **state)
 	assert_int_equal(backend_write_zeroes(fixture, ODD_OFFSET, 5000, TCMU_EXT_IO_UNMAP), 0);
 	check_zeroed(fixture, ODD_OFFSET, 5000);
 	shim_forget_records();
-	assert_int_equal(backend_write_zeroes(fixture, ODD_OFFSET, 0, TCMU_EXT_IO_DURABLE), 0);
+	assert_int_equal(backend_write_zeroes(fixture, ODD_OFFSET, 0, 0), 0);
 	assert_int_equal(backend_discard(fixture, ODD_OFFSET, 0), 0);
 	assert_int_equal(shim_count_all(), 0);
-}
-
-static void test_durable_zeroes_are_flushed(void **state)
-{
-	struct fixture *fixture = *state;
-
-	for (unsigned int unmap = 0; unmap <= TCMU_EXT_IO_UNMAP; unmap += TCMU_EXT_IO_UNMAP) {
-		shim_forget_records();
-		assert_int_equal(backend_write_zeroes(fixture, 0, 4096, unmap), 0);
-		assert_int_equal(shim_count(SHIM_FDATASYNC), 0);
-		assert_int_equal(
-			backend_write_zeroes(fixture, 0, 4096, unmap | TCMU_EXT_IO_DURABLE), 0);
-		assert_int_equal(shim_count(SHIM_FDATASYNC), 1);
-	}
-	shut_all_ways();
-	shim_script(SHIM_FDATASYNC, -EIO);
-	assert_int_equal(backend_write_zeroes(fixture, 0, 4096, TCMU_EXT_IO_DURABLE), -EIO);
 }
 
 static void test_a_file_that_was_cut_short(void **state)
@@ -336,7 +318,6 @@ int main(void)
 		TEST(test_signals_interrupt_nothing),
 		TEST(test_zeroes_are_written_where_nothing_else_works),
 		TEST(test_odd_ranges),
-		TEST(test_durable_zeroes_are_flushed),
 		TEST(test_a_file_that_was_cut_short),
 		TEST(test_discarding),
 		TEST(test_the_promise_of_zeroes_is_kept),
