@@ -26,11 +26,13 @@
 
 /* CDB fields: SPC-4 6.4 ff., SPC-2 for RESERVE and RELEASE. */
 static const struct tcmu_ext_command_description other_commands[] = {
-	/* tcmu-runner's: EXTENDED COPY, RECEIVE COPY RESULTS, REPORT and SET TARGET PORT GROUPS. */
+	/*
+	 * tcmu-runner's: EXTENDED COPY and RECEIVE COPY RESULTS. It also answers REPORT and SET
+	 * TARGET PORT GROUPS, which are not offered (TPGS is 0): all paths to the LUN are alike,
+	 * unless an administrator sets up groups, of which nothing is known here.
+	 */
 	WITH_ACTION(0x83, 0x00, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff),
 	WITH_ACTION(0x84, 0x03, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff),
-	WITH_ACTION(0xa3, 0x0a, 12, 0xe0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff),
-	WITH_ACTION(0xa4, 0x0a, 12, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff),
 	/* The target core's: REPORT LUNS, and reservations. */
 	WITHOUT_ACTION(0xa0, 12, 0, 0xff, 0, 0, 0, 0xff, 0xff, 0xff, 0xff),
 	WITHOUT_ACTION(0x16, 6),
@@ -53,7 +55,7 @@ static const struct tcmu_ext_command_description other_commands[] = {
 
 enum {
 	ALL_COMMANDS = sizeof(other_commands) / sizeof(other_commands[0]),
-	WITHOUT_RESERVATIONS = 5, /* the rows before them */
+	WITHOUT_RESERVATIONS = 3, /* the rows before them */
 };
 
 size_t adapter_other_commands(struct tcmu_device *dev,

@@ -65,7 +65,10 @@ struct tcmu_ext_disk_config {
 	 * delivers commands to this disk carries out (ABORT TASK 80h, LOGICAL UNIT RESET 08h, …).
 	 */
 	uint8_t task_management_functions;
-	/* Commands that somebody else answers for this LUN, to be reported with the disk's own. */
+	/*
+	 * Commands that somebody else answers for this LUN, to be reported with the disk's own.
+	 * With EXTENDED COPY (83h) among them, INQUIRY data has 3PC set.
+	 */
 	const struct tcmu_ext_command_description *other_commands;
 	size_t other_command_count;
 	const char *vendor_identification;  /* at most 8 characters; NULL: "TCMU-EXT" */

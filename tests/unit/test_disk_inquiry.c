@@ -120,6 +120,23 @@ static void test_identification_given_by_the_caller(void **state)
 	disk_fixture_close(&fixture);
 }
 
+/* 3PC: EXTENDED COPY is the caller's. */
+static void test_third_party_copy(void **state)
+{
+	const struct tcmu_ext_command_description copy = { .operation_code = 0x83,
+							   .has_service_action = true,
+							   .cdb_bytes = 16 };
+	struct disk_setup setup = disk_setup_default;
+	struct disk_fixture fixture;
+
+	(void)state;
+	setup.disk.other_commands = &copy;
+	setup.disk.other_command_count = 1;
+	disk_fixture_open(&fixture, &setup);
+	assert_int_equal(standard_data(&fixture)[5], 0x08);
+	disk_fixture_close(&fixture);
+}
+
 /* TPGS is what the caller does about target port groups. */
 static void test_target_port_group_support(void **state)
 {
@@ -470,6 +487,7 @@ int main(void)
 		cmocka_unit_test(test_version_descriptors),
 		cmocka_unit_test(test_identification_given_by_the_caller),
 		cmocka_unit_test(test_target_port_group_support),
+		cmocka_unit_test(test_third_party_copy),
 		cmocka_unit_test(test_identification_is_copied),
 		cmocka_unit_test(test_allocation_length_truncates),
 		cmocka_unit_test(test_buffer_smaller_than_allocation_length),
