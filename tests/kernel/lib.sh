@@ -42,6 +42,16 @@ expect_equal() {
 	[[ $3 == "$2" ]] || fail "$1: expected \"$2\", found \"$3\""
 }
 
+# wait_for_all PID…: waits for background jobs and returns 1 if any of them failed. `wait` itself
+# returns what the last one did.
+wait_for_all() {
+	local pid status=0
+	for pid; do
+		wait "$pid" || status=1
+	done
+	return "$status"
+}
+
 # expect_same_bytes WHAT FILE FILE [BYTES]
 expect_same_bytes() {
 	local what=$1
