@@ -6,7 +6,8 @@ from xml.sax.saxutils import escape
 
 WIDTH, HEIGHT = 760, 380
 LEFT, RIGHT, TOP, BOTTOM = 64, 176, 48, 48
-COLOURS = ("#2563a8", "#d97706", "#2f8f5b", "#9b3d8f", "#6b7280", "#b42318", "#0f766e")
+COLOURS = ("#2563a8", "#d97706", "#2f8f5b", "#9b3d8f", "#6b7280", "#b42318", "#0f766e",
+           "#7dd3fc")
 
 
 def _text(x, y, words, anchor="middle", size=12, weight="normal"):

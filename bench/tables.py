@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
 """The tables of docs/benchmarks.md and docs/tuning.md, as Markdown."""
 
+import statistics
+
 import figures as fig
+import floors as floor_file
 
 BACKSTORES = ("user:file", "user:block", "user:null", "user:qcow",
               "lio:fileio", "lio:block", "lio:ramdisk")
@@ -52,7 +55,9 @@ def throughput(figures, kernel):
         for workload in WORKLOADS:
             pair = [thousands(figures, kernel=kernel, module=module, backstore=backstore,
                               workload=workload, settings={}) for module in ("stock", "direct")]
-            row.append(f"{number(pair[0])} / {number(pair[1])} ({percent(ratio(pair[1], pair[0]))})")
+            row.append(number(pair[0]))
+            if pair[1]:
+                row[-1] += f" / {number(pair[1])} ({percent(ratio(pair[1], pair[0]))})"
         rows.append(row)
     return markdown(["backstore", *(name.replace("-", " ") for name in WORKLOADS)], rows)
 
@@ -116,17 +121,74 @@ def contended(figures, kernel, module, workload="randread-512"):
 
 
 def repeatability(figures):
-    """How far repeated boots lie apart."""
+    """How far figures of the same kind lie apart, and how often fio was switched away from in each."""
     rows = []
     keys = sorted({(f["kernel"], f["module"], f["backstore"], f["workload"]) for f in figures})
     for kernel, module, backstore, workload in keys:
-        found = fig.values(figures, kernel=kernel, module=module, backstore=backstore,
-                           workload=workload)
+        wanted = {"kernel": kernel, "module": module, "backstore": backstore, "workload": workload,
+                  "settings": {}}
+        found = fig.values(figures, **wanted)
+        switches = fig.values(figures, "fio_switches_per_request", **wanted)
         if len(found) > 1:
-            rows.append([f"{kernel}, {module}, `{backstore}`, {workload}",
+            rows.append([f"{kernel}, {module}, `{backstore}`, {workload.replace('-', ' ')}",
                          ", ".join(f"{value / 1000:.2f}" for value in found),
-                         f"{100 * fig.spread(found):.2f} %"])
-    return markdown(["figure", "thousands of requests per second", "extremes apart"], rows)
+                         f"{100 * fig.spread(found):.2f} %",
+                         ", ".join(f"{value:.2f}" for value in switches)])
+    return markdown(["figure", "thousands of requests per second", "extremes apart",
+                     "fio's context switches per request"], rows)
+
+
+def floors(figures):
+    """Every floor, with what was measured on the kernels that it is meant for."""
+    rows = []
+    for floor in floor_file.load():
+        row = [floor["name"], f"{floor_file.limit(floor)}"]
+        for kernel in fig.kernels(figures):
+            found = None
+            if floor_file.concerns(floor, kernel):
+                found = floor_file.value(floor, figures, kernel)
+            row.append(number(found, "{:.3f}"))
+        rows.append(row)
+    return markdown(["floor", "must be", *fig.kernels(figures)], rows)
+
+
+def _per_request(figures, name, **wanted):
+    """The median of a count per request."""
+    found = [f["counts"]["per_request"][name] for f in fig.select(figures, **wanted) if "counts" in f]
+    return statistics.median(found) if found else None
+
+
+def _pair(figures, get, form, **wanted):
+    """What get() finds with the stock and with the direct module, as "STOCK → DIRECT"."""
+    return " → ".join(number(get(figures, module=module, **wanted), form)
+                      for module in ("stock", "direct"))
+
+
+def direct_costs(figures):
+    """What direct completion changes for user:file, per request."""
+    def count_of(name):
+        return lambda figures, **wanted: _per_request(figures, name, **wanted)
+
+    def instructions(figures, **wanted):
+        iops = fig.median(figures, **wanted)
+        return iops and 1e9 / iops
+
+    def fio_switches(figures, **wanted):
+        return fig.median(figures, "fio_switches_per_request", **wanted)
+
+    rows = []
+    for kernel in fig.kernels(figures):
+        for workload in ("randread-4k", "randread-32k", "single-4k"):
+            wanted = {"kernel": kernel, "backstore": "user:file", "workload": workload}
+            rows.append([f"{kernel}, {workload.replace('-', ' ')}",
+                         _pair(figures, count_of("uio_writes"), "{:.2f}", **wanted),
+                         _pair(figures, count_of("block_softirqs"), "{:.2f}", **wanted),
+                         _pair(figures, count_of("context_switches"), "{:.1f}", **wanted),
+                         _pair(figures, fio_switches, "{:.2f}", **wanted),
+                         _pair(figures, instructions, "{:.0f}", **wanted),
+                         percent(gain(figures, **wanted))])
+    return markdown(["stock → direct", "uio writes", "BLOCK softirqs", "context switches",
+                     "of fio", "instructions", "gain"], rows)
 
 
 def ratio_with_spread(upper, lower):
@@ -140,7 +202,7 @@ def ratio_with_spread(upper, lower):
 def parallel(figures, kernel):
     """Ratios of boots with processors in parallel."""
     rows = []
-    for workload in ("randread-4k", "randread-32k", "mixed-4k", "randread-512"):
+    for workload in ("randread-4k", "mixed-4k", "randread-512"):
         def iops(module, backstore):
             # pylint: disable=cell-var-from-loop
             return fig.values(figures, kernel=kernel, module=module, backstore=backstore,
@@ -155,7 +217,7 @@ def parallel(figures, kernel):
 
 def settings_text(settings):
     """Settings as an administrator names them."""
-    return ", ".join(f"{key.partition(':')[2]}={value}" for key, value in settings.items())
+    return ", ".join(f"`{key.partition(':')[2]}={value}`" for key, value in settings.items())
 
 
 def completion_cpu(figures, kernel):
@@ -179,18 +241,18 @@ def completion_cpu(figures, kernel):
 
 def tuning(figures, workload):
     """What each setting does to one workload, against the same without it."""
-    rows = []
+    boots = sorted({(f["kernel"], f["module"]) for f in figures}, reverse=True)
+    found = fig.select(figures, workload=workload)
     combinations = []
-    for figure in fig.select(figures, workload=workload):
+    for figure in found:
         if figure["settings"] and figure["settings"] not in combinations:
             combinations.append(figure["settings"])
-    for settings in combinations:
-        row = [settings_text(settings)]
-        for kernel in fig.kernels(figures):
-            for module in ("stock", "direct"):
-                wanted = {"kernel": kernel, "module": module, "workload": workload}
-                row.append(percent(ratio(fig.median(figures, settings=settings, **wanted),
-                                         fig.median(figures, settings={}, **wanted))))
-        rows.append(row)
-    head = [f"{kernel} {module}" for kernel in fig.kernels(figures) for module in ("stock", "direct")]
-    return markdown(["setting", *head], rows)
+
+    def iops(boot, settings):
+        return fig.median(found, kernel=boot[0], module=boot[1], settings=settings)
+
+    rows = [["nothing: thousands of requests per second",
+             *(number(iops(boot, {}) / 1000) for boot in boots)]]
+    rows += [[settings_text(settings), *(percent(ratio(iops(boot, settings), iops(boot, {})))
+                                         for boot in boots)] for settings in combinations]
+    return markdown(["set", *(" ".join(boot) for boot in boots)], rows)
