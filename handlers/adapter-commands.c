@@ -84,7 +84,6 @@ struct tcmu_ext_command adapter_command(struct tcmu_device *dev, struct tcmur_cm
 	struct tcmulib_cmd *lib_cmd = cmd->lib_cmd;
 
 	return (struct tcmu_ext_command){
-		.struct_bytes = sizeof(struct tcmu_ext_command),
 		.iov = lib_cmd->iovec,
 		.iov_count = lib_cmd->iov_cnt,
 		.sense = lib_cmd->sense_buf,

@@ -118,10 +118,11 @@ struct tcmu_ext_lane;
 /*
  * One command. The caller owns the memory it points to. The disk may change the entries of `iov`
  * while it executes and leaves them in no particular state, unless it returns NOT_MINE or
- * WOULD_BLOCK: then what the array holds is as it was, up to the length the command uses.
+ * WOULD_BLOCK: then what the array holds is as it was, up to the length the command uses. What the
+ * caller does not set is 0. Unlike the other structs it carries no size, which nobody would want to
+ * be looked at for each command: it grows only together with the library's soname.
  */
 struct tcmu_ext_command {
-	size_t struct_bytes; /* sizeof(struct tcmu_ext_command) */
 	const uint8_t *cdb;
 	size_t cdb_bytes;  /* bytes readable at cdb */
 	struct iovec *iov; /* data-in or data-out buffer */

@@ -215,8 +215,7 @@ static void execute(struct fuzz *fuzz, struct command *command, uint8_t cut)
 	iovec_split_make(&split, command->bytes, lengths);
 	iovec_split_set(&split, command->data);
 	memcpy(cdb, command->cdb, command->cdb_bytes);
-	call = (struct tcmu_ext_command){ .struct_bytes = sizeof(call),
-					  .cdb = cdb,
+	call = (struct tcmu_ext_command){ .cdb = cdb,
 					  .cdb_bytes = command->cdb_bytes,
 					  .iov = split.iov,
 					  .iov_count = split.iov_count,

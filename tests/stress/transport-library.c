@@ -121,7 +121,6 @@ bool transport_send(int handle, struct transport_command *command)
 	struct waiter waiter = { .lock = PTHREAD_MUTEX_INITIALIZER,
 				 .ended = PTHREAD_COND_INITIALIZER };
 	struct tcmu_ext_command inner = {
-		.struct_bytes = sizeof(inner),
 		.cdb = command->cdb,
 		.cdb_bytes = command->cdb_bytes,
 		.iov = &iov,

@@ -71,8 +71,7 @@ static enum tcmu_ext_status execute(struct disk_fixture *fixture, struct cdb cdb
 {
 	uint8_t *cdb_bytes = malloc(cdb.count ? cdb.count : 1);
 	uint8_t *sense = malloc(sizeof(fixture->sense));
-	struct tcmu_ext_command command = { .struct_bytes = sizeof(command),
-					    .cdb = cdb_bytes,
+	struct tcmu_ext_command command = { .cdb = cdb_bytes,
 					    .cdb_bytes = cdb.count,
 					    .iov = split->iov,
 					    .iov_count = split->iov_count,

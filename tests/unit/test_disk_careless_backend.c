@@ -154,8 +154,7 @@ static enum tcmu_ext_status execute(struct tcmu_ext_disk *disk, const struct cdb
 {
 	uint8_t sense[TCMU_EXT_SENSE_BYTES] = { 0 };
 	struct iovec iov = { data, bytes };
-	struct tcmu_ext_command command = { .struct_bytes = sizeof(command),
-					    .cdb = cdb->bytes,
+	struct tcmu_ext_command command = { .cdb = cdb->bytes,
 					    .cdb_bytes = cdb->count,
 					    .iov = &iov,
 					    .iov_count = 1,

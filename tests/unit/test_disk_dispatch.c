@@ -316,8 +316,7 @@ static void test_sense_buffer_of_any_size(void **state)
 	disk_fixture_open(&fixture, &disk_setup_default);
 	for (size_t bytes = 0; bytes <= TCMU_EXT_SENSE_BYTES; bytes++) {
 		uint8_t *sense = malloc(bytes ? bytes : 1);
-		struct tcmu_ext_command command = { .struct_bytes = sizeof(command),
-						    .cdb = cdb.bytes,
+		struct tcmu_ext_command command = { .cdb = cdb.bytes,
 						    .cdb_bytes = cdb.count,
 						    .sense = sense,
 						    .sense_bytes = bytes };
@@ -336,11 +335,9 @@ static void test_refusing_an_operation_code(void **state)
 	struct disk_fixture fixture;
 	uint8_t sense[TCMU_EXT_SENSE_BYTES];
 	uint8_t cdb[16] = { 0xd7 };
-	struct tcmu_ext_command command = { .struct_bytes = sizeof(command),
-					    .cdb = cdb,
-					    .cdb_bytes = sizeof(cdb),
-					    .sense = sense,
-					    .sense_bytes = sizeof(sense) };
+	struct tcmu_ext_command command = {
+		.cdb = cdb, .cdb_bytes = sizeof(cdb), .sense = sense, .sense_bytes = sizeof(sense)
+	};
 
 	(void)state;
 	disk_fixture_open(&fixture, &disk_setup_default);

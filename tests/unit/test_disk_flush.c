@@ -217,9 +217,7 @@ static void test_failed_flush_is_never_good_again(void **state)
 {
 	struct disk_fixture fixture;
 	uint8_t sense[TCMU_EXT_SENSE_BYTES];
-	struct tcmu_ext_command command = { .struct_bytes = sizeof(command),
-					    .sense = sense,
-					    .sense_bytes = sizeof(sense) };
+	struct tcmu_ext_command command = { .sense = sense, .sense_bytes = sizeof(sense) };
 
 	(void)state;
 	disk_fixture_open(&fixture, &disk_setup_default);

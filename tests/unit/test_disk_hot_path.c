@@ -57,8 +57,7 @@ static void expect_clean(struct disk_fixture *fixture, struct cdb cdb, size_t by
 
 	iovec_split_make(&split, bytes, disk_cuts[1]);
 	iovec_split_fill(&split, 1);
-	command = (struct tcmu_ext_command){ .struct_bytes = sizeof(command),
-					     .cdb = cdb.bytes,
+	command = (struct tcmu_ext_command){ .cdb = cdb.bytes,
 					     .cdb_bytes = cdb.count,
 					     .iov = split.iov,
 					     .iov_count = split.iov_count,

@@ -21,8 +21,7 @@ static void plain_begin(struct plain_access *access, size_t bytes, const uint8_t
 		iovec_split_set(&access->split, data);
 	else
 		iovec_split_fill(&access->split, UNTOUCHED_BYTE);
-	access->command = (struct tcmu_ext_command){ .struct_bytes = sizeof(access->command),
-						     .iov = access->split.iov,
+	access->command = (struct tcmu_ext_command){ .iov = access->split.iov,
 						     .iov_count = access->split.iov_count,
 						     .sense = access->sense,
 						     .sense_bytes = sizeof(access->sense) };

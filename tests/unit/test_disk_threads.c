@@ -27,8 +27,7 @@ static enum tcmu_ext_status execute(struct shared *shared, struct cdb cdb, void 
 {
 	uint8_t sense[TCMU_EXT_SENSE_BYTES];
 	struct iovec iov = { data, bytes };
-	struct tcmu_ext_command command = { .struct_bytes = sizeof(command),
-					    .cdb = cdb.bytes,
+	struct tcmu_ext_command command = { .cdb = cdb.bytes,
 					    .cdb_bytes = cdb.count,
 					    .iov = &iov,
 					    .iov_count = 1,

@@ -105,7 +105,6 @@ static void submit(struct tcmu_ext_disk *disk, const struct cdb *cdb, struct iov
 {
 	static uint8_t sense[TCMU_EXT_SENSE_BYTES];
 	struct tcmu_ext_command command = {
-		.struct_bytes = sizeof(command),
 		.cdb = cdb->bytes,
 		.cdb_bytes = cdb->count,
 		.iov = iov,

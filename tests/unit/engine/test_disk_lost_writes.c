@@ -122,7 +122,6 @@ static void submit(struct tcmu_ext_disk *disk, unsigned int number, const struct
 {
 	static uint8_t sense[COMMANDS][TCMU_EXT_SENSE_BYTES];
 	struct tcmu_ext_command command = {
-		.struct_bytes = sizeof(command),
 		.cdb = cdb->bytes,
 		.cdb_bytes = cdb->count,
 		.iov = iov,
@@ -269,7 +268,6 @@ static void *write_with_force_unit_access(void *argument)
 	uint8_t data[BLOCK_BYTES] = { 0 }, sense[TCMU_EXT_SENSE_BYTES];
 	struct iovec iov = { data, sizeof(data) };
 	struct tcmu_ext_command command = {
-		.struct_bytes = sizeof(command),
 		.cdb = cdb.bytes,
 		.cdb_bytes = cdb.count,
 		.iov = &iov,
@@ -298,7 +296,7 @@ static void expect_flush_to_fail_beside(void *(*function)(void *), enum tcmu_ext
 {
 	struct tcmu_ext_disk *disk = make_disk(io, true);
 	unsigned int reported = gate_count(&cache.report);
-	struct tcmu_ext_command command = { .struct_bytes = sizeof(command) };
+	struct tcmu_ext_command command = { 0 };
 	uint8_t sense[TCMU_EXT_SENSE_BYTES];
 	pthread_t thread, opener;
 

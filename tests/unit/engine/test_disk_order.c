@@ -238,7 +238,6 @@ static size_t cut(struct slot *slot)
 static void issue(struct slot *slot)
 {
 	struct tcmu_ext_command command = {
-		.struct_bytes = sizeof(command),
 		.cdb = slot->cdb.bytes,
 		.cdb_bytes = slot->cdb.count,
 		.iov = slot->iov,
@@ -453,7 +452,6 @@ static void copy_step(bool write, uint32_t block, uint8_t *data)
 	uint8_t sense[TCMU_EXT_SENSE_BYTES];
 	struct iovec iov = { data, BLOCK_BYTES };
 	struct tcmu_ext_command command = {
-		.struct_bytes = sizeof(command),
 		.iov = &iov,
 		.iov_count = 1,
 		.sense = sense,

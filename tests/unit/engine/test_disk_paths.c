@@ -141,7 +141,6 @@ static void run(const struct way *way, const struct scenario *scenario, struct o
 	struct iovec iov = { scenario->memory ? scenario->memory : outcome->data,
 			     scenario->data_bytes };
 	struct tcmu_ext_command command = {
-		.struct_bytes = sizeof(command),
 		.cdb = scenario->cdb.bytes,
 		.cdb_bytes = scenario->cdb.count,
 		.iov = &iov,
