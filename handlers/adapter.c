@@ -214,6 +214,7 @@ static void adapter_close(struct tcmu_device *dev)
 	if (!lun)
 		return;
 	tcmur_dev_set_private(dev, NULL);
+	tcmu_ext_disk_drain(lun->disk);
 	report_close(dev, lun);
 	free_lun(lun);
 }

@@ -103,6 +103,13 @@ TCMU_EXT_API int tcmu_ext_disk_create(struct tcmu_ext_backend *backend,
  */
 TCMU_EXT_API void tcmu_ext_disk_destroy(struct tcmu_ext_disk *disk);
 
+/*
+ * Waits until the commands that were submitted have ended and their completion functions have
+ * returned. Called by one thread at a time, while none submits another command, and by no
+ * completion function.
+ */
+TCMU_EXT_API void tcmu_ext_disk_drain(struct tcmu_ext_disk *disk);
+
 /* Flags of a command. */
 enum {
 	/*

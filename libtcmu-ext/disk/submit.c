@@ -165,6 +165,12 @@ void tcmu_ext_disk_submit_write(struct tcmu_ext_disk *disk, const struct tcmu_ex
 	submit_access(disk, command, REQUEST_WRITE, offset, bytes);
 }
 
+void tcmu_ext_disk_drain(struct tcmu_ext_disk *disk)
+{
+	if (disk->engine)
+		engine_drain(disk->engine);
+}
+
 bool tcmu_ext_disk_has_engine(const struct tcmu_ext_disk *disk)
 {
 	return disk->engine;

@@ -16,14 +16,14 @@ static void init(struct engine *engine, const struct engine_owner *owner,
 	engine->log = *log;
 	pthread_mutex_init(&engine->lock, NULL);
 	pthread_cond_init(&engine->request_free, NULL);
-	pthread_cond_init(&engine->all_done, NULL);
+	pthread_cond_init(&engine->idle, NULL);
 	pthread_cond_init(&engine->work_there, NULL);
 }
 
 static void release(struct engine *engine)
 {
 	pthread_cond_destroy(&engine->work_there);
-	pthread_cond_destroy(&engine->all_done);
+	pthread_cond_destroy(&engine->idle);
 	pthread_cond_destroy(&engine->request_free);
 	pthread_mutex_destroy(&engine->lock);
 	free(engine);
@@ -67,14 +67,27 @@ int engine_create(const struct engine_owner *owner, int descriptor, const struct
 	return 0;
 }
 
+/* With the engine locked. */
+static void wait_until_idle(struct engine *engine)
+{
+	while (!engine_is_idle(engine))
+		pthread_cond_wait(&engine->idle, &engine->lock);
+}
+
+void engine_drain(struct engine *engine)
+{
+	pthread_mutex_lock(&engine->lock);
+	wait_until_idle(engine);
+	pthread_mutex_unlock(&engine->lock);
+}
+
 void engine_destroy(struct engine *engine)
 {
 	if (!engine)
 		return;
 	pthread_mutex_lock(&engine->lock);
 	engine->stopping = true;
-	while (!engine_is_done(engine))
-		pthread_cond_wait(&engine->all_done, &engine->lock);
+	wait_until_idle(engine);
 	workers_wake(engine);
 	pthread_mutex_unlock(&engine->lock);
 	/* From here on no worker is made any more. */

@@ -94,7 +94,7 @@ struct engine {
 	 */
 	pthread_mutex_t lock;
 	pthread_cond_t request_free;
-	pthread_cond_t all_done;
+	pthread_cond_t idle;
 	struct engine_request *earliest;
 	struct engine_request *latest;
 	unsigned int held_back; /* requests */
@@ -125,7 +125,11 @@ struct engine {
 int engine_create(const struct engine_owner *owner, int descriptor, const struct tcmu_ext_log *log,
 		  struct engine **engine);
 
-/* Waits until all requests have ended, ends the threads and frees the engine; NULL is allowed. */
+/* Waits until all requests have ended and their completion functions have returned, and so what
+ * those have submitted. To be called by one thread at a time, and by no completion function. */
+void engine_drain(struct engine *engine);
+
+/* Likewise, ends the threads and frees the engine; NULL is allowed. */
 void engine_destroy(struct engine *engine);
 
 /*

@@ -53,10 +53,16 @@ bool request_start(struct engine *engine, struct engine_request *request);
  */
 void requests_end(struct engine *engine, struct engine_request **requests, size_t count);
 
+/* Whether there is nothing left to do. With the engine locked. */
+static inline bool engine_is_idle(const struct engine *engine)
+{
+	return !engine->earliest && !engine->completing;
+}
+
 /* Whether there is nothing left to do, ever. With the engine locked. */
 static inline bool engine_is_done(const struct engine *engine)
 {
-	return engine->stopping && !engine->earliest && !engine->completing;
+	return engine->stopping && engine_is_idle(engine);
 }
 
 /* Starts a thread with all signals blocked and a small stack. Returns 0 or -errno. */

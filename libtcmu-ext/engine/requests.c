@@ -121,8 +121,8 @@ static void complete(struct engine *engine, const struct completion *completions
 					completions[i].status);
 	pthread_mutex_lock(&engine->lock);
 	engine->completing -= count;
-	if (engine_is_done(engine))
-		pthread_cond_signal(&engine->all_done);
+	if (engine_is_idle(engine))
+		pthread_cond_signal(&engine->idle);
 	pthread_mutex_unlock(&engine->lock);
 }
 

@@ -482,6 +482,25 @@ static void test_destroying_waits(void **state)
 	pthread_join(opener, NULL);
 }
 
+/* engine_drain() likewise; the engine goes on afterwards. */
+static void test_draining_waits(void **state)
+{
+	pthread_t opener;
+
+	(void)state;
+	engine_drain(seen.engine);
+	gate_close(&seen.gate);
+	for (int i = 0; i < 20; i++)
+		submit(i, (uint64_t)(i % 2) * 512, 512, true);
+	assert_int_equal(__real_pthread_create(&opener, NULL, open_gate, NULL), 0);
+	engine_drain(seen.engine);
+	assert_int_equal(seen.ended, 20);
+	pthread_join(opener, NULL);
+	submit(CHAIN_BEGIN, 0, 512, true);
+	engine_drain(seen.engine);
+	assert_int_equal(seen.ended, 20 + CHAIN_END - CHAIN_BEGIN + 1);
+}
+
 /* That, too, for what completion functions submit. */
 static void test_destroying_waits_for_successors(void **state)
 {
@@ -645,6 +664,7 @@ int main(void)
 		both(test_conflicts_are_seen_by_who_asks),
 		both(test_more_requests_than_there_is_room_for),
 		both(test_others_may_submit_meanwhile),
+		both(test_draining_waits),
 		both(test_destroying_waits),
 		both(test_destroying_waits_for_successors),
 		both(test_threads),
