@@ -171,16 +171,15 @@ struct tcmu_ext_backend_operations {
 	void (*describe)(void *instance, struct tcmu_ext_backend_properties *properties);
 
 	/*
-	 * Reads all of it; where a file ends early, zeroes. Allocates nothing, takes no lock.
-	 * `flags`: TCMU_EXT_IO_NOWAIT.
+	 * Reads all of it; where a file ends early, zeroes. Takes no lock, and allocates nothing
+	 * unless the buffer is not as the backing needs it. `flags`: TCMU_EXT_IO_NOWAIT.
 	 */
 	int (*read)(void *instance, struct iovec *iov, size_t iov_count, uint64_t offset,
 		    size_t bytes, unsigned int flags, size_t *done_bytes);
 	/*
-	 * Writes all of it. Allocates nothing, takes no lock. `flags`: TCMU_EXT_IO_DURABLE or
-	 * TCMU_EXT_IO_NOWAIT. An error with all bytes done says that the data was written but could
-	 * not be made durable: what was acknowledged before it may be lost too, so the disk treats
-	 * that as a failed flush.
+	 * Writes all of it; likewise. `flags`: TCMU_EXT_IO_DURABLE or TCMU_EXT_IO_NOWAIT. An error
+	 * with all bytes done says that the data was written but could not be made durable: what
+	 * was acknowledged before it may be lost too, so the disk treats that as a failed flush.
 	 */
 	int (*write)(void *instance, struct iovec *iov, size_t iov_count, uint64_t offset,
 		     size_t bytes, unsigned int flags, size_t *done_bytes);

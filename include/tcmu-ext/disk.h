@@ -162,9 +162,15 @@ struct tcmu_ext_command {
  * the LUN); or, from a disk with an engine, TCMU_EXT_STATUS_WOULD_BLOCK for a command that is to be
  * submitted.
  *
- * A data-in buffer longer than the answer is cleared beyond it. On a READ or WRITE that
- * succeeds nothing is allocated, locked or logged and no clock is read. The CDB and the buffers may
- * hold anything: nothing outside `iov` is written.
+ * A data-in buffer longer than the answer is cleared beyond it. The CDB and the buffers may hold
+ * anything: nothing outside `iov` is written.
+ *
+ * On a READ or WRITE that succeeds nothing is logged and no clock is read; nothing is allocated,
+ * unless a backend with O_DIRECT must align the buffer first. What must be durable (FUA, or the
+ * write cache is off) takes the lock of flushes, and waits for one under way. Where there is an
+ * engine with unfinished commands that may be in the way (changes for a READ, any for a WRITE), its
+ * mutex is locked once, which no thread holds while it executes or completes a command. Nothing
+ * else is locked.
  */
 TCMU_EXT_API enum tcmu_ext_status tcmu_ext_disk_execute(struct tcmu_ext_disk *disk,
 							struct tcmu_ext_command *command);

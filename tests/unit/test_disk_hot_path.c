@@ -5,47 +5,8 @@
  */
 #include "cmocka_test.h"
 
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/time.h>
-#include <time.h>
-
 #include "disk_fixture.h"
-
-/* Calls the library made of what is forbidden there. */
-static unsigned int forbidden_calls;
-static unsigned int locks;
-static bool watching;
-
-static void watch(unsigned int *calls)
-{
-	if (watching)
-		(*calls)++;
-}
-
-/* One wrapper for each function: counts and passes on. */
-#define WATCHED(calls, type, name, parameters, arguments) \
-	type __real_##name parameters;                    \
-	type __wrap_##name parameters;                    \
-	type __wrap_##name parameters                     \
-	{                                                 \
-		watch(&(calls));                          \
-		return __real_##name arguments;           \
-	}
-
-WATCHED(forbidden_calls, void *, malloc, (size_t bytes), (bytes))
-WATCHED(forbidden_calls, void *, calloc, (size_t count, size_t bytes), (count, bytes))
-WATCHED(forbidden_calls, void *, realloc, (void *memory, size_t bytes), (memory, bytes))
-WATCHED(forbidden_calls, void *, aligned_alloc, (size_t alignment, size_t bytes),
-	(alignment, bytes))
-WATCHED(forbidden_calls, void, free, (void *memory), (memory))
-WATCHED(forbidden_calls, int, clock_gettime, (clockid_t clock, struct timespec *now), (clock, now))
-WATCHED(forbidden_calls, int, gettimeofday, (struct timeval * now, void *zone), (now, zone))
-WATCHED(forbidden_calls, time_t, time, (time_t * now), (now))
-WATCHED(locks, int, pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex))
-WATCHED(locks, int, pthread_mutex_trylock, (pthread_mutex_t * mutex), (mutex))
+#include "forbidden_calls.h"
 
 static void expect_clean(struct disk_fixture *fixture, struct cdb cdb, size_t bytes,
 			 unsigned int locks_allowed)
@@ -53,6 +14,7 @@ static void expect_clean(struct disk_fixture *fixture, struct cdb cdb, size_t by
 	struct iovec_split split;
 	uint8_t sense[TCMU_EXT_SENSE_BYTES];
 	struct tcmu_ext_command command;
+	struct forbidden_calls calls;
 	enum tcmu_ext_status status;
 
 	iovec_split_make(&split, bytes, disk_cuts[1]);
@@ -63,15 +25,13 @@ static void expect_clean(struct disk_fixture *fixture, struct cdb cdb, size_t by
 					     .iov_count = split.iov_count,
 					     .sense = sense,
 					     .sense_bytes = sizeof(sense) };
-	forbidden_calls = 0;
-	locks = 0;
-	watching = true;
+	forbidden_calls_watch();
 	status = tcmu_ext_disk_execute(fixture->disk, &command);
-	watching = false;
+	calls = forbidden_calls_seen();
 	assert_int_equal(status, TCMU_EXT_STATUS_GOOD);
-	check(!forbidden_calls, "operation %02x made %u calls it must not", cdb.bytes[0],
-	      forbidden_calls);
-	check(locks <= locks_allowed, "operation %02x took %u locks", cdb.bytes[0], locks);
+	check(!calls.allocations && !calls.clocks && calls.locks <= locks_allowed,
+	      "operation %02x made calls it must not: %u for memory, %u of clocks, %u of locks",
+	      cdb.bytes[0], calls.allocations, calls.clocks, calls.locks);
 	iovec_split_free(&split);
 }
 
@@ -102,12 +62,10 @@ static void test_watch_sees_what_is_forbidden(void **state)
 	struct disk_fixture fixture;
 
 	(void)state;
-	forbidden_calls = 0;
-	watching = true;
+	forbidden_calls_watch();
 	disk_fixture_open(&fixture, &disk_setup_default);
 	disk_fixture_close(&fixture);
-	watching = false;
-	assert_true(forbidden_calls > 0);
+	assert_true(forbidden_calls_seen().allocations > 0);
 }
 
 int main(void)
