@@ -6,11 +6,6 @@
 #include "backend/file.h"
 #include "backend/transfer.h"
 
-static uint64_t minimum(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* From `offset`, which is in data, to the next hole: whole blocks, with what of one is data. */
 static uint64_t data_run(const struct storage *storage, uint64_t offset, uint64_t bytes)
 {

@@ -12,11 +12,6 @@ enum {
 	BOUNCE_ALIGNMENT_BYTES = 4096, /* covers every memory and transfer alignment accepted */
 };
 
-static size_t minimum(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 /* A buffer for the range, or for as much of it as goes through at a time. */
 static void *make_buffer(uint64_t begin, uint64_t end, size_t *buffer_bytes)
 {

@@ -5,33 +5,20 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plumbing/escape.h"
 #include "plumbing/log.h"
+
+static bool garbles_message(unsigned char byte)
+{
+	return byte < ' ' || byte >= 0x7f || byte == '\'';
+}
 
 char *object_name(const char *path)
 {
-	static const char digits[] = "0123456789ABCDEF";
-	char *name = malloc(strlen(path) * strlen("%XX") + 1);
-	char *to = name;
-
-	if (!name)
-		return NULL;
-	for (; *path; path++) {
-		unsigned char byte = (unsigned char)*path;
-
-		if (byte >= ' ' && byte < 0x7f && byte != '\'') {
-			*to++ = (char)byte;
-			continue;
-		}
-		*to++ = '%';
-		*to++ = digits[byte >> 4];
-		*to++ = digits[byte & 0x0f];
-	}
-	*to = '\0';
-	return name;
+	return escape_encode(path, garbles_message);
 }
 
 bool object_is(enum object_kind wanted, mode_t mode)

@@ -17,6 +17,11 @@ static inline uint64_t round_up(uint64_t value, uint64_t alignment)
 	return round_down(value + alignment - 1, alignment);
 }
 
+static inline uint64_t minimum(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /*
  * Writes all of buffers that are aligned. `call_flags` are those of pwritev2(). Returns 0 or
  * -errno. The entries of `iov` may change.

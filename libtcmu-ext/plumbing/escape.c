@@ -103,18 +103,18 @@ char *escape_decode(const char *text, size_t bytes, char **reason)
 	return NULL;
 }
 
-char *tcmu_ext_options_escape(const char *path)
+char *escape_encode(const char *text, bool (*is_needed)(unsigned char byte))
 {
 	static const char digits[] = "0123456789ABCDEF";
-	char *escaped = malloc(strlen(path) * 3 + 1);
+	char *escaped = malloc(strlen(text) * strlen("%XX") + 1);
 	char *to = escaped;
 
 	if (!escaped)
 		return NULL;
-	for (; *path; path++) {
-		unsigned char byte = (unsigned char)*path;
+	for (; *text; text++) {
+		unsigned char byte = (unsigned char)*text;
 
-		if (escape_needed(byte)) {
+		if (is_needed(byte)) {
 			*to++ = '%';
 			*to++ = digits[byte >> 4];
 			*to++ = digits[byte & 0x0f];
@@ -124,4 +124,9 @@ char *tcmu_ext_options_escape(const char *path)
 	}
 	*to = '\0';
 	return escaped;
+}
+
+char *tcmu_ext_options_escape(const char *path)
+{
+	return escape_encode(path, escape_needed);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
-/* The %XX escapes of configuration strings. */
+/* The %XX escapes of configuration strings, and of paths in messages. */
 #ifndef PLUMBING_ESCAPE_H
 #define PLUMBING_ESCAPE_H
 
@@ -15,5 +15,9 @@ bool escape_needed(unsigned char byte);
  * must be escaped, a damaged escape, or %00.
  */
 char *escape_decode(const char *text, size_t bytes, char **reason);
+
+/* `text` with each byte of which `is_needed` says so as %XX, in memory the caller frees; NULL if
+ * memory ran out. */
+char *escape_encode(const char *text, bool (*is_needed)(unsigned char byte));
 
 #endif
