@@ -10,9 +10,6 @@ source "$TCMU_EXT_SOURCE/tests/vm/guest-lib.sh"
 set -E
 trap 'printf "FAIL: %s (%s line %s)\n" "$BASH_COMMAND" "${BASH_SOURCE[0]##*/}" "$LINENO" >&2' ERR
 
-# No udev runs in the guest: dmsetup makes its device nodes itself.
-export DM_DISABLE_UDEV=1
-
 # Where tests keep backing files: a tmpfs of their own, so that the size and the features are known.
 test_files=/srv/files
 
