@@ -350,7 +350,8 @@ size_t standin_open_files(void)
 	return count;
 }
 
-static char directory_path[] = "/tmp/tcmu-ext-adapter-XXXXXX";
+/* Short, to be reached by any user, and not in memory, where /tmp may be. */
+static char directory_path[] = "/var/tmp/tcmu-ext-adapter-XXXXXX";
 static bool directory_made;
 
 const char *standin_directory(void)

@@ -27,7 +27,7 @@
 
 enum {
 	COMMANDS = 10000,
-	DURABLE_COMMANDS = 100, /* each waits for the disk under /tmp */
+	DURABLE_COMMANDS = 100, /* each waits for the disk under /var/tmp */
 	SIZE_BYTES = 1 << 20,
 	DATA_BYTES = 4096,
 };

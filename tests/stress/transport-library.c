@@ -2,10 +2,14 @@
 /*
  * A disk of the library in place of one of the kernel's: so the whole of it can run under the
  * sanitizers. As in a handler, one thread at a time executes and submits; the engine ends commands.
+ * It must have used io_uring for that, but with io=inline and under without-io-uring.
  */
 #include <err.h>
+#include <liburing.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <tcmu-ext/disk.h>
 
@@ -20,6 +24,8 @@ static struct {
 	unsigned int handles;
 	struct tcmu_ext_backend *backend;
 	struct tcmu_ext_disk *disk;
+	bool uses_ring;
+	atomic_uint ring_transfers; /* that moved data */
 } target = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void show_message(void *context, enum tcmu_ext_log_level level, const char *message)
@@ -27,6 +33,33 @@ static void show_message(void *context, enum tcmu_ext_log_level level, const cha
 	(void)context;
 	(void)level;
 	fprintf(stderr, "%s\n", message);
+}
+
+unsigned int __real_io_uring_peek_batch_cqe(struct io_uring *ring, struct io_uring_cqe **entries,
+					    unsigned int count);
+unsigned int __wrap_io_uring_peek_batch_cqe(struct io_uring *ring, struct io_uring_cqe **entries,
+					    unsigned int count);
+unsigned int __wrap_io_uring_peek_batch_cqe(struct io_uring *ring, struct io_uring_cqe **entries,
+					    unsigned int count)
+{
+	unsigned int found = __real_io_uring_peek_batch_cqe(ring, entries, count);
+
+	/* Not what woke the engine's thread, which belongs to no request, nor refused transfers. */
+	for (unsigned int i = 0; i < found; i++)
+		if (io_uring_cqe_get_data(entries[i]) && entries[i]->res > 0)
+			atomic_fetch_add(&target.ring_transfers, 1);
+	return found;
+}
+
+static void check_ring_transfers(void)
+{
+	unsigned int transfers = atomic_load(&target.ring_transfers);
+
+	printf("%u transfers through io_uring\n", transfers);
+	if (target.uses_ring && !transfers)
+		errx(1, "io_uring was not used: is it allowed here?");
+	if (!target.uses_ring && transfers)
+		errx(1, "io_uring was used");
 }
 
 static void open_target(const char *name)
@@ -51,6 +84,7 @@ static void open_target(const char *name)
 					 .log = config.log },
 				 &target.disk))
 		errx(2, "no disk can be made of %s", name);
+	target.uses_ring = config.io != TCMU_EXT_IO_MODE_INLINE && !getenv("WITHOUT_IO_URING");
 	tcmu_ext_backend_config_clear(&config);
 }
 
@@ -68,6 +102,7 @@ void transport_close(int handle)
 		return;
 	tcmu_ext_disk_destroy(target.disk);
 	tcmu_ext_backend_close(target.backend);
+	check_ring_transfers();
 }
 
 struct waiter {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
 /*
  * without-io-uring PROGRAM [ARGUMENT…]: runs a program that cannot use io_uring, as where a
- * container's rules or kernel.io_uring_disabled forbid it.
+ * container's rules or kernel.io_uring_disabled forbid it. WITHOUT_IO_URING=1 tells it so.
  */
 #include <err.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -27,6 +28,8 @@ int main(int argc, char **argv)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L) ||
 	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
 		err(2, "seccomp");
+	if (setenv("WITHOUT_IO_URING", "1", 1))
+		err(2, "WITHOUT_IO_URING");
 	execvp(argv[1], argv + 1);
 	err(2, "%s", argv[1]);
 }

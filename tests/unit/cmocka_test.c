@@ -3,7 +3,14 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+
+#include <linux/magic.h>
+
+enum { EXIT_SKIPPED = 77 };
+
+static bool skipped;
 
 void test_failure(const char *file, int line, const char *condition, const char *format, ...)
 {
@@ -18,10 +25,23 @@ void test_failure(const char *file, int line, const char *condition, const char 
 	abort(); /* _fail() jumps out of the test; compilers are not told */
 }
 
+void need_direct_io(const char *directory)
+{
+	struct statfs file_system;
+
+	assert_int_equal(statfs(directory, &file_system), 0);
+	if (file_system.f_type != TMPFS_MAGIC)
+		return;
+	print_message("SKIP: files in %s are in memory, which has no direct I/O to test\n",
+		      directory);
+	skipped = true;
+	skip();
+}
+
 int end_unit_tests(int failures)
 {
 	if (!failures)
-		return 0;
+		return skipped ? EXIT_SKIPPED : 0;
 	fflush(NULL);
 	_exit(EXIT_FAILURE);
 }
