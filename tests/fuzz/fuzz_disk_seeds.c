@@ -202,6 +202,58 @@ static void write_mixed_seeds(const char *folder)
 	}
 }
 
+static void add_plain(struct seed *seed, struct cdb cdb)
+{
+	add_command(seed, cdb, 0, 0, NULL, 0);
+}
+
+static void add_page(struct seed *seed, uint8_t page)
+{
+	struct cdb cdb = cdb_with(cdb_make(TCMU_EXT_INQUIRY), 1, 0x01);
+
+	cdb.bytes[2] = page;
+	cdb.bytes[4] = 255;
+	add_plain(seed, cdb);
+}
+
+/* REPORT SUPPORTED OPERATION CODES about one command. */
+static void add_report(struct seed *seed, uint8_t options, uint8_t code, uint8_t service_action)
+{
+	struct cdb cdb = cdb_service_action(TCMU_EXT_MAINTENANCE_IN,
+					    TCMU_EXT_REPORT_SUPPORTED_OPERATION_CODES, 500);
+
+	cdb.bytes[2] = options;
+	cdb.bytes[3] = code;
+	cdb.bytes[5] = service_action;
+	add_plain(seed, cdb);
+}
+
+/* What no chance hits upon: pages, service actions and the bits that make other commands of one. */
+static void write_detail_seed(const char *folder, int setup)
+{
+	const uint8_t reports = TCMU_EXT_REPORT_SUPPORTED_OPERATION_CODES;
+	struct cdb same = cdb_blocks(TCMU_EXT_WRITE_SAME_16, 8, 16);
+	struct seed seed = { .count = 0 };
+
+	add_byte(&seed, setup);
+	for (uint8_t page = 0xb0; page <= 0xb3; page++)
+		add_page(&seed, page);
+	add_page(&seed, 0);
+	add_report(&seed, 0x80, 0, 0);
+	add_report(&seed, 0x01, TCMU_EXT_READ_10, 0);
+	add_report(&seed, 0x82, TCMU_EXT_MAINTENANCE_IN, reports);
+	add_report(&seed, 0x83, TCMU_EXT_SERVICE_ACTION_IN_16, TCMU_EXT_GET_LBA_STATUS);
+	add_report(&seed, 0x03, 0xff, 0);
+	add_plain(&seed,
+		  cdb_service_action(TCMU_EXT_MAINTENANCE_IN,
+				     TCMU_EXT_REPORT_SUPPORTED_TASK_MANAGEMENT_FUNCTIONS, 16));
+	add_command(&seed, cdb_with(same, 1, 0x08), COMMAND_FIT | COMMAND_ZEROES, 0, NULL, 0);
+	add_plain(&seed, cdb_with(same, 1, 0x09));
+	add_plain(&seed,
+		  cdb_service_action(TCMU_EXT_SERVICE_ACTION_IN_16, TCMU_EXT_GET_LBA_STATUS, 200));
+	write_seed(folder, "detail", setup, &seed);
+}
+
 int main(int argument_count, char **arguments)
 {
 	if (argument_count != 2) {
@@ -214,5 +266,7 @@ int main(int argument_count, char **arguments)
 	}
 	write_single_seeds(arguments[1]);
 	write_mixed_seeds(arguments[1]);
+	for (int setup = 0; setup < 0x80; setup++)
+		write_detail_seed(arguments[1], setup);
 	return EXIT_SUCCESS;
 }
