@@ -67,8 +67,10 @@ struct tcmu_ext_backend_config {
 	uint32_t logical_block_bytes; /* of the LUN */
 	/*
 	 * 0 or 1: it was open in a process that may have been killed, and transfers that this
-	 * process had queued may still be under way. To open waits for them, at most half a
-	 * minute, as far as the backing is locked.
+	 * process had queued may still be under way. They keep the backing locked although no
+	 * process has it open. To open waits for them, up to ten seconds for each backend that
+	 * is opened, and then fails with -EBUSY: it can be opened once the storage has carried them
+	 * out. Without a lock nothing is waited for.
 	 */
 	int succeeds;
 	struct tcmu_ext_log log;
@@ -163,7 +165,7 @@ struct tcmu_ext_backend_operations {
 
 	/*
 	 * Opens. Returns 0 and sets `*instance`, or -errno after logging what is wrong and what to
-	 * do. Must not take long and must leave nothing behind on failure.
+	 * do. Must not take long (but see `succeeds`) and must leave nothing behind on failure.
 	 */
 	int (*open)(const struct tcmu_ext_backend_config *config, void **instance);
 	void (*close)(void *instance);

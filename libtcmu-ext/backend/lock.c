@@ -26,6 +26,9 @@ static int report_holder(const struct storage *storage)
 			"%s is in use: process %d has locked it; stop that process, or give this "
 			"LUN a file of its own",
 			storage->name, (int)holder.l_pid);
+	else if (storage->succeeds)
+		log_message(&storage->log, TCMU_EXT_LOG_ERROR, "%s is still in use%s",
+			    storage->name, PREDECESSOR_ADVICE);
 	else
 		log_message(
 			&storage->log, TCMU_EXT_LOG_ERROR,

@@ -65,6 +65,8 @@ static const char *open_advice(const struct storage *storage, int error)
 {
 	switch (error) {
 	case -EBUSY:
+		if (storage->succeeds)
+			return PREDECESSOR_ADVICE;
 		return "; it is mounted, part of a volume or array, used by another LUN or opened "
 		       "for itself by a program: stop that, or give another device";
 	case -EROFS:

@@ -21,10 +21,10 @@
 /* Reading ahead starts requests, of which a device takes only so many without waiting. */
 enum { PREFETCH_MAXIMUM_BYTES = 8 * 1024 * 1024 };
 
-/* Half a minute in all: as long as an initiator waits for a command. */
+/* Ten seconds in all: whoever opens, and in a daemon the other LUNs, wait as long. */
 enum {
 	WAIT_NANOSECONDS = 20 * 1000 * 1000,
-	WAITS_MAXIMUM = 1500,
+	WAITS_MAXIMUM = 500,
 };
 
 int storage_init(struct storage *storage, const struct tcmu_ext_backend_config *config)

@@ -62,6 +62,12 @@ int storage_init(struct storage *storage, const struct tcmu_ext_backend_config *
  */
 bool storage_wait_for_predecessor(const struct storage *storage, unsigned int *waits);
 
+/* What to say, after that it is in use, when such a wait was in vain. */
+#define PREDECESSOR_ADVICE                                                                      \
+	"; transfers that a killed daemon has left under way may hold it, which lsof does not"  \
+	" show, or another LUN or program does: wait until the storage has ended them, or stop" \
+	" using it there, then restart the daemon"
+
 /* Closes the descriptor, if any, and frees what the fields own. */
 void storage_release(struct storage *storage);
 

@@ -36,6 +36,7 @@ enum shim_call {
 	SHIM_STATX,
 	SHIM_LSEEK,
 	SHIM_FADVISE,
+	SHIM_SLEEP,           /* nanosleep(), which only seems to sleep: `bytes` nanoseconds */
 	SHIM_ALLOCATE_MEMORY, /* aligned_alloc(), calloc(), malloc(), strdup(), strndup() */
 	SHIM_CALLS,
 };

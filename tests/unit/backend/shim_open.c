@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../cmocka_test.h"
@@ -192,4 +193,15 @@ int __wrap_posix_fadvise64(int fd, off_t offset, off_t bytes, int advice)
 	if (shim_is_settled(shim_enter(SHIM_FADVISE, record), &result))
 		return result ? errno : 0;
 	return __real_posix_fadvise64(fd, offset, bytes, advice);
+}
+
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
+{
+	struct shim_record record = { .bytes = (size_t)time->tv_nsec };
+
+	assert_null(left);
+	assert_int_equal(time->tv_sec, 0);
+	shim_enter(SHIM_SLEEP, record);
+	return 0;
 }
