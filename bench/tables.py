@@ -102,22 +102,38 @@ def counts(figures, kernel, module, workload="randread-4k"):
                      "p50 µs", "p95", "p99", "p99.9"], rows)
 
 
+def _who_waited(found):
+    """The average of contended locks over figures: all of them, and the four most frequent."""
+    callers = {}
+    for figure in found:
+        for caller, count in figure["counts"]["contended_per_thousand"].items():
+            callers[caller] = callers.get(caller, 0) + count / len(found)
+    most = sorted(callers.items(), key=lambda item: -item[1])
+    return [f"{sum(callers.values()):.1f}",
+            ", ".join(f"`{name}` {count:.1f}" for name, count in most[:4]) or "none"]
+
+
+def _counted(figures, **wanted):
+    return [f for f in fig.select(figures, **wanted) if "counts" in f]
+
+
 def contended(figures, kernel, module, workload="randread-512"):
     """Contended locks of the kernel per thousand requests, by who waited for them."""
     rows = []
     for backstore in BACKSTORES:
-        found = [f for f in fig.select(figures, kernel=kernel, module=module, backstore=backstore,
-                                       workload=workload, settings={}) if "counts" in f]
-        if not found:
-            continue
-        callers = {}
-        for figure in found:
-            for caller, count in figure["counts"]["contended_per_thousand"].items():
-                callers[caller] = callers.get(caller, 0) + count / len(found)
-        most = sorted(callers.items(), key=lambda item: -item[1])
-        rows.append([f"`{backstore}`", f"{sum(callers.values()):.1f}",
-                     ", ".join(f"`{name}` {count:.1f}" for name, count in most[:4]) or "none"])
+        found = _counted(figures, kernel=kernel, module=module, backstore=backstore,
+                         workload=workload, settings={})
+        if found:
+            rows.append([f"`{backstore}`", *_who_waited(found)])
     return markdown(["backstore", "all", "by who waited"], rows)
+
+
+def contended_by_module(figures, kernel, workload):
+    """The same for user:file with either module, whatever else was set."""
+    rows = [[module, *_who_waited(_counted(figures, kernel=kernel, module=module,
+                                           backstore="user:file", workload=workload))]
+            for module in ("stock", "direct")]
+    return markdown(["tcm_loop", "all", "by who waited"], rows)
 
 
 def repeatability(figures):
@@ -196,7 +212,7 @@ def ratio_with_spread(upper, lower):
     if not upper or not lower:
         return "-"
     each = sorted(u / l for u, l in zip(upper, lower))
-    return f"{each[len(each) // 2]:.2f} ({each[0]:.2f} to {each[-1]:.2f})"
+    return f"{statistics.median(each):.2f} ({each[0]:.2f} to {each[-1]:.2f})"
 
 
 def parallel(figures, kernel):
@@ -221,22 +237,25 @@ def settings_text(settings):
 
 
 def completion_cpu(figures, kernel):
-    """Throughput by completion processor and rq_affinity, relative to the defaults."""
-    rows = []
+    """Throughput by completion processor and rq_affinity, relative to the defaults; and counts."""
+    base = fig.values(figures, kernel=kernel, module="stock",
+                      settings={"target:cmd_completion_affinity": "-1", "queue:rq_affinity": "1"})
     combinations = []
     for figure in fig.select(figures, kernel=kernel):
         if figure["settings"] not in combinations:
             combinations.append(figure["settings"])
+    rows = []
     for settings in combinations:
+        wanted = {"kernel": kernel, "settings": settings}
         row = [settings_text(settings)]
-        for module in ("stock", "direct"):
-            found = fig.values(figures, kernel=kernel, module=module, settings=settings)
-            base = fig.values(figures, kernel=kernel, module="stock",
-                              settings={"target:cmd_completion_affinity": "-1",
-                                        "queue:rq_affinity": "1"})
-            row.append(ratio_with_spread(found, base))
+        row += [ratio_with_spread(fig.values(figures, module=module, **wanted), base)
+                for module in ("stock", "direct")]
+        for name, form in (("block_softirqs", "{:.2f}"), ("context_switches", "{:.1f}")):
+            row.append(_pair(figures, lambda found, name=name, **by: _per_request(found, name, **by),
+                             form, **wanted))
         rows.append(row)
-    return markdown(["setting", "stock", "direct"], rows)
+    return markdown(["setting", "stock", "direct", "BLOCK softirqs, stock → direct",
+                     "context switches"], rows)
 
 
 def tuning(figures, workload):
