@@ -94,6 +94,14 @@ struct tcmu_ext_command adapter_command(struct tcmu_device *dev, struct tcmur_cm
 	};
 }
 
+static int leave_to_runner(struct adapter_lun *lun, const uint8_t *cdb)
+{
+	/* The one that may go on after this; its end will not be seen. */
+	if (cdb[0] == EXTENDED_COPY)
+		atomic_fetch_add(&lun->ring.under_way, 1);
+	return TCMU_STS_NOT_HANDLED;
+}
+
 static int execute(struct tcmu_device *dev, struct adapter_lun *lun, struct tcmur_cmd *cmd)
 {
 	struct tcmu_ext_command command = adapter_command(dev, cmd);
@@ -101,7 +109,7 @@ static int execute(struct tcmu_device *dev, struct adapter_lun *lun, struct tcmu
 
 	command.cdb = cmd->lib_cmd->cdb;
 	command.cdb_bytes = adapter_cdb_bytes(command.cdb);
-	if (lun->ring.is_watched && adapter_ring_is_alone(&lun->ring))
+	if (lun->ring.is_watched && adapter_ring_is_alone(&lun->ring, cmd->lib_cmd))
 		command.flags = TCMU_EXT_COMMAND_ALONE;
 	status = tcmu_ext_disk_execute(lun->disk, &command);
 	if (lun->ring.is_watched)
@@ -113,7 +121,7 @@ static int execute(struct tcmu_device *dev, struct adapter_lun *lun, struct tcmu
 		return adapter_divert(lun, cmd);
 	if (status == TCMU_EXT_STATUS_NOT_MINE) {
 		if (is_left_to_runner(command.cdb))
-			return TCMU_STS_NOT_HANDLED;
+			return leave_to_runner(lun, command.cdb);
 		status = tcmu_ext_command_refuse_opcode(lun->disk, &command);
 	}
 	return adapter_status(status);

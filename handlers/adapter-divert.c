@@ -31,6 +31,15 @@ bool adapter_is_diverted(const struct adapter_lun *lun, const struct tcmur_cmd *
 	return lun->diverted == cmd;
 }
 
+/* On a thread of the disk's engine, which closing the LUN waits for. */
+static void complete(void *context, void *caller_command, enum tcmu_ext_status status)
+{
+	struct adapter_lun *lun = context;
+
+	tcmur_cmd_complete(lun->dev, caller_command, adapter_status(status));
+	atomic_fetch_sub(&lun->ring.under_way, 1);
+}
+
 int adapter_submit_diverted(struct tcmu_device *dev, struct adapter_lun *lun, struct tcmur_cmd *cmd)
 {
 	struct tcmu_ext_command command = adapter_command(dev, cmd);
@@ -41,6 +50,9 @@ int adapter_submit_diverted(struct tcmu_device *dev, struct adapter_lun *lun, st
 	cdb[0] = lun->diverted_operation_code;
 	command.cdb = cdb;
 	command.cdb_bytes = adapter_cdb_bytes(cdb);
+	command.complete = complete;
+	command.context = lun;
+	atomic_fetch_add(&lun->ring.under_way, 1);
 	/* The runner cancels this thread; see adapter_handle_cmd(). */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	tcmu_ext_disk_submit(lun->disk, &command);

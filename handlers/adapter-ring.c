@@ -38,7 +38,6 @@ enum {
 	MAILBOX_CAP_READ_LEN = 1 << 1,
 
 	ENTRY_OPERATION = 0x7,
-	ENTRY_PADDING = 0,
 	ENTRY_COMMAND = 1,
 	ENTRY_READ_LEN = 0x2,
 
@@ -47,6 +46,9 @@ enum {
 	 * are kept under way, an entry is found alone again and again, by chance.
 	 */
 	ALONE_RULE = 16,
+
+	/* Commands that libtcmu has passed over: with more, none is taken to be the only one. */
+	PASSED_OVER_MAXIMUM = 32,
 };
 
 static uint32_t load(const uint32_t *word)
@@ -63,31 +65,53 @@ void adapter_ring_init(struct tcmu_device *dev, struct adapter_lun *lun)
 	lun->ring.is_watched = base && tcmu_ext_disk_heeds_alone(lun->disk);
 }
 
-/* The entry of the only command between tail and head; NULL when there is none, or several. */
-static struct adapter_entry *only_entry(struct adapter_mailbox *mailbox, uint32_t head)
+/* The entry of the next command before head, from `*position` on, which is moved behind it. */
+static struct adapter_entry *next_command(struct adapter_mailbox *mailbox, uint32_t *position,
+					  uint32_t head)
 {
-	uint32_t position = load(&mailbox->cmd_tail);
 	uint32_t size = mailbox->cmdr_size;
 
-	while (position != head && position < size) {
+	while (*position != head && *position < size) {
 		struct adapter_entry *entry =
-			(void *)((char *)mailbox + mailbox->cmdr_off + position);
+			(void *)((char *)mailbox + mailbox->cmdr_off + *position);
 		uint32_t word = load(&entry->length_and_operation);
 		uint32_t bytes = word & ~(uint32_t)ENTRY_OPERATION;
 
-		position = (uint32_t)(((uint64_t)position + bytes) % size);
-		if ((word & ENTRY_OPERATION) != ENTRY_PADDING)
-			return position == head ? entry : NULL;
 		if (!bytes)
 			break;
+		*position = (uint32_t)(((uint64_t)*position + bytes) % size);
+		if ((word & ENTRY_OPERATION) == ENTRY_COMMAND)
+			return entry;
 	}
 	return NULL;
 }
 
-bool adapter_ring_is_alone(struct adapter_ring *ring)
+/*
+ * The entry that the present command's status will go to, if it is the only command there is; else
+ * NULL. That is the first one: libtcmu puts a status into the first entry that has none, whichever
+ * command's that was. It is the command's own unless libtcmu has passed over others before, as it
+ * does when it does not know the length of a CDB (operation codes 60h to 7Eh and C0h to FFh): it
+ * never completes them, so that from then on there are as many entries too many before each
+ * command's. They are told from commands under way by these being none.
+ */
+static struct adapter_entry *sole_entry(const struct adapter_ring *ring, uint32_t head,
+					uint16_t cmd_id)
+{
+	uint32_t position = load(&ring->mailbox->cmd_tail);
+	struct adapter_entry *first = next_command(ring->mailbox, &position, head);
+	struct adapter_entry *last = first;
+
+	if (first && position != head && atomic_load(&ring->under_way))
+		return NULL;
+	for (int i = 0; i < PASSED_OVER_MAXIMUM && last && position != head; i++)
+		last = next_command(ring->mailbox, &position, head);
+	return last && position == head && last->cmd_id == cmd_id ? first : NULL;
+}
+
+bool adapter_ring_is_alone(struct adapter_ring *ring, const struct tcmulib_cmd *lib_cmd)
 {
 	ring->head = load(&ring->mailbox->cmd_head);
-	if (only_entry(ring->mailbox, ring->head))
+	if (sole_entry(ring, ring->head, lib_cmd->cmd_id))
 		ring->came_alone++;
 	else
 		ring->came_alone = 0;
@@ -101,10 +125,6 @@ void adapter_ring_executed(struct adapter_ring *ring)
 		ring->came_alone = 0;
 }
 
-/*
- * libtcmu puts a status into the first entry that has none, whichever command's that was: only when
- * there is one command does its length get to its status.
- */
 void adapter_ring_set_data_in_bytes(struct adapter_ring *ring, const struct tcmulib_cmd *lib_cmd,
 				    uint32_t data_in_bytes)
 {
@@ -112,9 +132,8 @@ void adapter_ring_set_data_in_bytes(struct adapter_ring *ring, const struct tcmu
 
 	if (!ring->mailbox || !(ring->mailbox->flags & MAILBOX_CAP_READ_LEN))
 		return;
-	entry = only_entry(ring->mailbox, load(&ring->mailbox->cmd_head));
-	if (!entry || (entry->length_and_operation & ENTRY_OPERATION) != ENTRY_COMMAND ||
-	    entry->cmd_id != lib_cmd->cmd_id)
+	entry = sole_entry(ring, load(&ring->mailbox->cmd_head), lib_cmd->cmd_id);
+	if (!entry)
 		return;
 	entry->read_len = data_in_bytes;
 	entry->uflags |= ENTRY_READ_LEN;

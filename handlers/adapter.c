@@ -160,6 +160,7 @@ static int open_parsed(struct tcmu_device *dev, struct tcmu_ext_backend_config *
 	error = make_lun(dev, config, &lun);
 	if (error)
 		return error;
+	lun->dev = dev;
 	adapter_ring_init(dev, lun);
 	tell_runner(dev, lun);
 	report_open(dev, config, lun);

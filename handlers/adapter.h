@@ -11,6 +11,7 @@
 #ifndef ADAPTER_H
 #define ADAPTER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -56,9 +57,15 @@ struct adapter_ring {
 	bool is_watched;                 /* the disk cares how commands come */
 	unsigned int came_alone;         /* commands in a row, up to the present one */
 	uint32_t head;                   /* when the present command was looked at */
+	/*
+	 * Commands before the present one that end on other threads: counted until the runner has
+	 * completed them. An EXTENDED COPY, whose end is not seen, counts for ever.
+	 */
+	atomic_uint under_way;
 };
 
 struct adapter_lun {
+	struct tcmu_device *dev;
 	struct tcmu_ext_disk *disk;
 	struct tcmu_ext_backend *backend;
 	char *path; /* for messages */
@@ -108,7 +115,7 @@ void adapter_ring_init(struct tcmu_device *dev, struct adapter_lun *lun);
  * then likely none will come until it has ended. To be called for each command, before and after it
  * is executed.
  */
-bool adapter_ring_is_alone(struct adapter_ring *ring);
+bool adapter_ring_is_alone(struct adapter_ring *ring, const struct tcmulib_cmd *lib_cmd);
 void adapter_ring_executed(struct adapter_ring *ring);
 
 /*

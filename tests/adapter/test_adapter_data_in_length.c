@@ -3,9 +3,11 @@
  * What the ring is told of the length of an answer, so that an initiator that offers a larger
  * buffer gets a residual count; and that no other command's entry is ever told it.
  */
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The kernel's header defines a struct iovec of its own. */
 #define iovec kernel_iovec
@@ -50,9 +52,45 @@ static int open_lun(void **state)
 	return handler->open(&dev, false);
 }
 
+/* -- a command under way -- */
+
+static sem_t completing, release;
+static bool held;
+
+/* On a thread of the engine: the command has not ended before this returns. */
+static void hold_completion(struct tcmu_device *device, struct tcmur_cmd *cmd, int status)
+{
+	(void)device, (void)cmd, (void)status;
+	sem_post(&completing);
+	while (sem_wait(&release))
+		;
+}
+
+static void let_go(void)
+{
+	if (held)
+		sem_post(&release);
+	held = false;
+}
+
+static struct tcmur_cmd *hold_command(void)
+{
+	const uint8_t verify[10] = { 0x2f, 0, 0, 0, 0, 0, 0, 0, 8, 0 };
+	struct tcmur_cmd *cmd = standin_command(verify, NULL, 0);
+
+	dev.completed = hold_completion;
+	held = true;
+	assert_int_equal(handler->handle_cmd(&dev, cmd), TCMU_STS_NOT_HANDLED);
+	assert_int_equal(handler->flush(&dev, cmd), TCMU_STS_OK);
+	while (sem_wait(&completing))
+		;
+	return cmd;
+}
+
 static int close_lun(void **state)
 {
 	(void)state;
+	let_go(); /* a test that failed may not have */
 	handler->close(&dev);
 	free(image);
 	return 0;
@@ -130,13 +168,69 @@ static void padding_is_passed_over(void **state)
 	expect_only_told(0, 8);
 }
 
-/* The status may go to the other's entry. */
+/* libtcmu fills the entry at the tail, whichever command ends. */
 static void beside_another_command_nothing_is_told(void **state)
 {
+	struct tcmur_cmd *cmd = hold_command();
+
 	(void)state;
 	assert_int_equal(execute(read_capacity, 0, 0, 2), TCMU_STS_OK);
 	assert_int_equal(execute(read_capacity, 1, 0, 2), TCMU_STS_OK);
 	expect_nothing_told();
+	let_go();
+	handler->close(&dev);
+	standin_command_free(cmd);
+	assert_int_equal(handler->open(&dev, true), 0);
+}
+
+/* One that waits may be taken from the ring before the present one has ended, for all we know. */
+static void before_another_command_nothing_is_told(void **state)
+{
+	(void)state;
+	assert_int_equal(execute(read_capacity, 0, 0, 2), TCMU_STS_OK);
+	expect_nothing_told();
+}
+
+/*
+ * libtcmu passes over a command whose operation code it does not know the length of, and never
+ * completes it. From then on there is an entry too many before that of each command.
+ */
+static void commands_passed_over_do_not_count(void **state)
+{
+	struct tcmur_cmd *cmd;
+
+	(void)state;
+	assert_int_equal(execute(read_capacity, 1, 0, 2), TCMU_STS_OK);
+	expect_only_told(0, 8);
+	assert_int_equal(execute(read_capacity, 3, 1, 4), TCMU_STS_OK);
+	expect_only_told(1, 8);
+	entry(1)->hdr.len_op = ENTRY_BYTES | TCMU_OP_PAD;
+	assert_int_equal(execute(read_capacity, 3, 1, 4), TCMU_STS_OK);
+	expect_only_told(2, 8);
+	cmd = hold_command();
+	assert_int_equal(execute(read_capacity, 3, 2, 4), TCMU_STS_OK);
+	expect_nothing_told();
+	let_go();
+	/* Shortly after its completion has returned it counts no longer. */
+	for (int i = 0; i < 1000 && !entry(2)->hdr.uflags; i++) {
+		usleep(1000);
+		assert_int_equal(execute(read_capacity, 3, 2, 4), TCMU_STS_OK);
+	}
+	expect_only_told(2, 8);
+	standin_command_free(cmd);
+}
+
+/* What the runner does in it is not seen to end. */
+static void beside_an_extended_copy_nothing_is_told(void **state)
+{
+	const uint8_t extended_copy[16] = { 0x83 };
+
+	(void)state;
+	assert_int_equal(execute(extended_copy, 0, 0, 1), TCMU_STS_NOT_HANDLED);
+	assert_int_equal(execute(read_capacity, 1, 0, 2), TCMU_STS_OK);
+	expect_nothing_told();
+	assert_int_equal(execute(read_capacity, 1, 1, 2), TCMU_STS_OK);
+	expect_only_told(1, 8);
 }
 
 static void another_commands_entry_is_left_alone(void **state)
@@ -182,11 +276,16 @@ int main(void)
 		lun_test(a_full_buffer_needs_no_telling),
 		lun_test(padding_is_passed_over),
 		lun_test(beside_another_command_nothing_is_told),
+		lun_test(before_another_command_nothing_is_told),
+		lun_test(commands_passed_over_do_not_count),
+		lun_test(beside_an_extended_copy_nothing_is_told),
 		lun_test(another_commands_entry_is_left_alone),
 		lun_test(a_failed_command_has_no_length),
 		lun_test(a_kernel_that_does_not_know_is_told_nothing),
 		lun_test(a_damaged_ring_is_not_followed),
 	};
 
+	sem_init(&completing, 0, 0);
+	sem_init(&release, 0, 0);
 	return standin_end(cmocka_run_group_tests(tests, NULL, NULL));
 }

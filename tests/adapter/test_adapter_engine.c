@@ -62,6 +62,8 @@ static void set_entries(uint32_t operation)
 {
 	for (size_t i = 0; i < ARRAY_COUNT(ring.entries); i++)
 		ring.entries[i][0] = ENTRY_BYTES | operation;
+	for (size_t i = 0; i < ARRAY_COUNT(ring.entries); i++)
+		ring.entries[i][1] = (uint32_t)(100 + i); /* the command's number */
 }
 
 static int open_with(const char *options)
@@ -241,6 +243,19 @@ static void closing_waits_for_commands(void **state)
 
 /* -- alone or not -- */
 
+/* The number of the command at the head. */
+static uint16_t arriving(void)
+{
+	size_t place = ring.cmd_head / ENTRY_BYTES;
+
+	if ((ring.entries[place][0] & 7) == OPERATION_PADDING)
+		place = (place + 1) % ARRAY_COUNT(ring.entries);
+	return (uint16_t)ring.entries[place][1];
+}
+
+/* Commands that libtcmu has passed over: the tail stays so many entries behind. */
+static uint32_t passed_over;
+
 /* A command arrives and is executed; returns whether that was at once. `others` came with it. */
 static bool is_executed_at_once(uint32_t others)
 {
@@ -251,6 +266,7 @@ static bool is_executed_at_once(uint32_t others)
 	int status;
 
 	dev.completed = note_end;
+	cmd->lib_cmd->cmd_id = arriving();
 	ring.cmd_head = (ring.cmd_head + (1 + others) * ENTRY_BYTES) % sizeof(ring.entries);
 	status = handler->handle_cmd(&dev, cmd);
 	if (status == TCMU_STS_NOT_HANDLED) {
@@ -259,7 +275,10 @@ static bool is_executed_at_once(uint32_t others)
 	} else {
 		assert_int_equal(status, TCMU_STS_OK);
 	}
-	ring.cmd_tail = ring.cmd_head;
+	ring.cmd_tail = (ring.cmd_head + sizeof(ring.entries) - passed_over * ENTRY_BYTES) %
+			sizeof(ring.entries);
+	if (passed_over)
+		usleep(1000); /* a thread of the engine returns from the completion */
 	standin_command_free(cmd);
 	return status == TCMU_STS_OK;
 }
@@ -269,7 +288,7 @@ static void expect_at_once_again_after_a_while(void)
 	int commands = 0;
 
 	while (!is_executed_at_once(0))
-		assert_true(++commands < 100);
+		assert_true(++commands < 1000);
 	assert_true(commands >= 8);
 	for (int i = 0; i < 100; i++)
 		assert_true(is_executed_at_once(0));
@@ -305,6 +324,17 @@ static void padding_is_no_command(void **state)
 	assert_false(is_executed_at_once(0));
 }
 
+static void commands_passed_over_do_not_count(void **state)
+{
+	(void)state;
+	passed_over = 3;
+	assert_false(is_executed_at_once(0));
+	expect_at_once_again_after_a_while();
+	assert_false(is_executed_at_once(1));
+	expect_at_once_again_after_a_while();
+	passed_over = 0;
+}
+
 static void without_a_ring_nothing_is_alone(void **state)
 {
 	(void)state;
@@ -329,6 +359,7 @@ int main(void)
 		async_lun(closing_waits_for_commands),
 		direct_lun(a_command_that_is_always_alone_is_executed_at_once),
 		direct_lun(padding_is_no_command),
+		direct_lun(commands_passed_over_do_not_count),
 		direct_lun(without_a_ring_nothing_is_alone),
 	};
 
