@@ -15,7 +15,7 @@ readonly fabric_start_trigger='hist:keys=tag:started_on=common_cpu:size=4096'
 readonly fabric_end_trigger='hist:keys=tag:ended_on=common_cpu,from=$started_on:onmatch(target.target_sequencer_start).trace(tcmu_ext_processors,$from,$ended_on)'
 
 fabric_counters_start() {
-	printf 'tcmu_ext_processors unsigned int started_on; unsigned int ended_on\n' >"$fabric_synthetic"
+	printf 'tcmu_ext_processors unsigned int started_on; unsigned int ended_on\n' >>"$fabric_synthetic"
 	printf '%s\n' "$fabric_start_trigger" >"$fabric_events/target/target_sequencer_start/trigger"
 	printf '%s\n' "$fabric_end_trigger" >"$fabric_events/target/target_cmd_complete/trigger"
 	printf 'hist:keys=started_on,ended_on\n' >"$fabric_events/synthetic/tcmu_ext_processors/trigger"
@@ -50,7 +50,7 @@ fabric_counters_remove() {
 	printf '!hist:keys=started_on,ended_on\n' >"$fabric_events/synthetic/tcmu_ext_processors/trigger"
 	printf '!%s\n' "$fabric_end_trigger" >"$fabric_events/target/target_cmd_complete/trigger"
 	printf '!%s\n' "$fabric_start_trigger" >"$fabric_events/target/target_sequencer_start/trigger"
-	printf '!tcmu_ext_processors\n' >"$fabric_synthetic"
+	printf '!tcmu_ext_processors\n' >>"$fabric_synthetic"
 	histograms_stop
 }
 
