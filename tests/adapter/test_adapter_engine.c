@@ -327,6 +327,7 @@ static void padding_is_no_command(void **state)
 static void commands_passed_over_do_not_count(void **state)
 {
 	(void)state;
+	open_direct();
 	passed_over = 3;
 	assert_false(is_executed_at_once(0));
 	expect_at_once_again_after_a_while();
