@@ -58,6 +58,9 @@ static const struct tcmur_handler *handler;
 static struct tcmu_device dev;
 static char *image;
 
+/* Commands that libtcmu has passed over: the tail stays so many entries behind. */
+static uint32_t passed_over;
+
 static void set_entries(uint32_t operation)
 {
 	for (size_t i = 0; i < ARRAY_COUNT(ring.entries); i++)
@@ -73,6 +76,7 @@ static int open_with(const char *options)
 	atomic_store(&script.hold, false);
 	atomic_store(&script.arrival, false);
 	memset(&ring, 0, sizeof(ring));
+	passed_over = 0;
 	ring.cmdr_off = (uint32_t)((char *)ring.entries - (char *)&ring);
 	ring.cmdr_size = sizeof(ring.entries);
 	set_entries(OPERATION_COMMAND);
@@ -253,9 +257,6 @@ static uint16_t arriving(void)
 	return (uint16_t)ring.entries[place][1];
 }
 
-/* Commands that libtcmu has passed over: the tail stays so many entries behind. */
-static uint32_t passed_over;
-
 /* A command arrives and is executed; returns whether that was at once. `others` came with it. */
 static bool is_executed_at_once(uint32_t others)
 {
@@ -333,7 +334,6 @@ static void commands_passed_over_do_not_count(void **state)
 	expect_at_once_again_after_a_while();
 	assert_false(is_executed_at_once(1));
 	expect_at_once_again_after_a_while();
-	passed_over = 0;
 }
 
 static void without_a_ring_nothing_is_alone(void **state)
