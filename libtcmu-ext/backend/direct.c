@@ -67,7 +67,8 @@ static int refuse_block_size(const struct storage *storage)
 	log_message(
 		&storage->log, TCMU_EXT_LOG_ERROR,
 		"%s cannot be used with cache=none for a LUN with blocks of %u bytes: direct I/O "
-		"there moves whole blocks of %u bytes; create the LUN with control=hw_block_size=%u, or "
+		"there moves whole blocks of %u bytes; create the LUN with "
+		"control=hw_block_size=%u, or "
 		"use cache=writeback",
 		storage->name, storage->lun_block_bytes, needed, needed);
 	return -EINVAL;
