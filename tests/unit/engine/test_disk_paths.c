@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <liburing.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include "cdb.h"
 #include "cmocka_test.h"
 #include "gate.h"
+#include "ring_error.h"
 
 enum {
 	BLOCK_BYTES = 512,
@@ -30,19 +30,6 @@ enum {
 };
 
 /* -- the ways -- */
-
-static int ring_error;
-
-int __real_io_uring_queue_init_params(unsigned int entries, struct io_uring *ring,
-				      struct io_uring_params *parameters);
-int __wrap_io_uring_queue_init_params(unsigned int entries, struct io_uring *ring,
-				      struct io_uring_params *parameters);
-int __wrap_io_uring_queue_init_params(unsigned int entries, struct io_uring *ring,
-				      struct io_uring_params *parameters)
-{
-	return ring_error ? ring_error
-			  : __real_io_uring_queue_init_params(entries, ring, parameters);
-}
 
 static const struct way {
 	const char *name;
