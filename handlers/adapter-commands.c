@@ -5,14 +5,7 @@
 
 #include <tcmu-ext/scsi.h>
 
-enum {
-	/* Operation codes (SPC-4 annex E) that only the runner implements. */
-	EXTENDED_COPY = 0x83,
-	RECEIVE_COPY_RESULTS = 0x84,
-	MAINTENANCE_OUT = 0xa4,
-
-	ANY_SERVICE_ACTION = -1,
-};
+enum { ANY_SERVICE_ACTION = -1 };
 
 /*
  * What is left to the runner, of the commands the disk does not take. FORMAT UNIT is not: the
@@ -27,11 +20,10 @@ static const struct {
 	 * VPD page 83h names the ports; page 80h holds a serial number that is set only after a LUN
 	 * was opened, so that the runner looks it up for each command.
 	 */
-	{ TCMU_EXT_INQUIRY, ANY_SERVICE_ACTION },
-	{ EXTENDED_COPY, 0x00 },
-	{ RECEIVE_COPY_RESULTS, 0x03 },    /* operating parameters */
-	{ TCMU_EXT_MAINTENANCE_IN, 0x0a }, /* REPORT TARGET PORT GROUPS */
-	{ MAINTENANCE_OUT, 0x0a },         /* SET TARGET PORT GROUPS */
+	{ TCMU_EXT_INQUIRY, ANY_SERVICE_ACTION }, { TCMU_EXT_EXTENDED_COPY, 0x00 }, /* LID1 */
+	{ TCMU_EXT_RECEIVE_COPY_RESULTS, 0x03 }, /* operating parameters */
+	{ TCMU_EXT_MAINTENANCE_IN, 0x0a },       /* REPORT TARGET PORT GROUPS */
+	{ TCMU_EXT_MAINTENANCE_OUT, 0x0a },      /* SET TARGET PORT GROUPS */
 };
 
 static bool is_left_to_runner(const uint8_t *cdb)
@@ -97,7 +89,7 @@ struct tcmu_ext_command adapter_command(struct tcmu_device *dev, struct tcmur_cm
 static int leave_to_runner(struct adapter_lun *lun, const uint8_t *cdb)
 {
 	/* The one that may go on after this; its end will not be seen. */
-	if (cdb[0] == EXTENDED_COPY)
+	if (cdb[0] == TCMU_EXT_EXTENDED_COPY)
 		atomic_fetch_add(&lun->ring.under_way, 1);
 	return TCMU_STS_NOT_HANDLED;
 }

@@ -5,6 +5,8 @@
  */
 #include "adapter.h"
 
+#include <tcmu-ext/scsi.h>
+
 /* Usage bytes from byte 1 on; that of byte 1 without the service action. */
 #define WITHOUT_ACTION(code, bytes, ...)                                                    \
 	{                                                                                   \
@@ -20,9 +22,10 @@
 	}
 
 #define PERSISTENT_RESERVE_IN_ROW(action) \
-	WITH_ACTION(0x5e, action, 10, 0, 0, 0, 0, 0, 0, 0xff, 0xff)
-#define PERSISTENT_RESERVE_OUT_ROW(action) \
-	WITH_ACTION(0x5f, action, 10, 0, 0xff, 0, 0, 0xff, 0xff, 0xff, 0xff)
+	WITH_ACTION(TCMU_EXT_PERSISTENT_RESERVE_IN, action, 10, 0, 0, 0, 0, 0, 0, 0xff, 0xff)
+#define PERSISTENT_RESERVE_OUT_ROW(action)                                                        \
+	WITH_ACTION(TCMU_EXT_PERSISTENT_RESERVE_OUT, action, 10, 0, 0xff, 0, 0, 0xff, 0xff, 0xff, \
+		    0xff)
 
 /* CDB fields: SPC-4 6.4 ff., SPC-2 for RESERVE and RELEASE. */
 static const struct tcmu_ext_command_description other_commands[] = {
@@ -31,14 +34,16 @@ static const struct tcmu_ext_command_description other_commands[] = {
 	 * TARGET PORT GROUPS, which are not offered (TPGS is 0): all paths to the LUN are alike,
 	 * unless an administrator sets up groups, of which nothing is known here.
 	 */
-	WITH_ACTION(0x83, 0x00, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff),
-	WITH_ACTION(0x84, 0x03, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff),
+	WITH_ACTION(TCMU_EXT_EXTENDED_COPY, 0x00, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff,
+		    0xff),
+	WITH_ACTION(TCMU_EXT_RECEIVE_COPY_RESULTS, 0x03, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff,
+		    0xff, 0xff),
 	/* The target core's: REPORT LUNS, and reservations. */
-	WITHOUT_ACTION(0xa0, 12, 0, 0xff, 0, 0, 0, 0xff, 0xff, 0xff, 0xff),
-	WITHOUT_ACTION(0x16, 6),
-	WITHOUT_ACTION(0x17, 6),
-	WITHOUT_ACTION(0x56, 10),
-	WITHOUT_ACTION(0x57, 10),
+	WITHOUT_ACTION(TCMU_EXT_REPORT_LUNS, 12, 0, 0xff, 0, 0, 0, 0xff, 0xff, 0xff, 0xff),
+	WITHOUT_ACTION(TCMU_EXT_RESERVE_6, 6),
+	WITHOUT_ACTION(TCMU_EXT_RELEASE_6, 6),
+	WITHOUT_ACTION(TCMU_EXT_RESERVE_10, 10),
+	WITHOUT_ACTION(TCMU_EXT_RELEASE_10, 10),
 	PERSISTENT_RESERVE_IN_ROW(0),
 	PERSISTENT_RESERVE_IN_ROW(1),
 	PERSISTENT_RESERVE_IN_ROW(2),

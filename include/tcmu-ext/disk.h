@@ -225,8 +225,9 @@ TCMU_EXT_API void tcmu_ext_disk_submit_write(struct tcmu_ext_disk *disk,
 
 /*
  * Grows the disk to `size_bytes`, after the backend has made sure of the room. The same size is
- * accepted and does nothing. Returns 0, -EINVAL for a smaller size, or the backend's error; on
- * failure nothing has changed. Raising the unit attention (SBC-3 4.10) is the caller's part.
+ * accepted and does nothing. Returns 0, -EINVAL for a smaller size, or the backend's error, be
+ * it that of the flush after it; on failure the disk keeps its size. Raising the unit attention
+ * (SBC-3 4.10) is the caller's part.
  */
 TCMU_EXT_API int tcmu_ext_disk_resize(struct tcmu_ext_disk *disk, uint64_t size_bytes);
 

@@ -13,7 +13,6 @@ enum {
 	HISUP = 0x10,
 	THIRD_PARTY_COPY = 0x08, /* 3PC */
 	CMDQUE = 0x02,
-	EXTENDED_COPY = 0x83,
 	STANDARD_BYTES = 96,
 	VERSION_DESCRIPTORS_AT = 58,
 };
@@ -25,7 +24,7 @@ static const uint16_t version_descriptors[] = { 0x00a0, 0x0460, 0x04c0 };
 static bool has_third_party_copy(const struct tcmu_ext_disk *disk)
 {
 	for (size_t i = 0; i < disk->other_command_count; i++)
-		if (disk->other_commands[i].operation_code == EXTENDED_COPY)
+		if (disk->other_commands[i].operation_code == TCMU_EXT_EXTENDED_COPY)
 			return true;
 	return false;
 }
