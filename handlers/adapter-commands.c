@@ -20,7 +20,8 @@ static const struct {
 	 * VPD page 83h names the ports; page 80h holds a serial number that is set only after a LUN
 	 * was opened, so that the runner looks it up for each command.
 	 */
-	{ TCMU_EXT_INQUIRY, ANY_SERVICE_ACTION }, { TCMU_EXT_EXTENDED_COPY, 0x00 }, /* LID1 */
+	{ TCMU_EXT_INQUIRY, ANY_SERVICE_ACTION }, /* those pages */
+	{ TCMU_EXT_EXTENDED_COPY, 0x00 },
 	{ TCMU_EXT_RECEIVE_COPY_RESULTS, 0x03 }, /* operating parameters */
 	{ TCMU_EXT_MAINTENANCE_IN, 0x0a },       /* REPORT TARGET PORT GROUPS */
 	{ TCMU_EXT_MAINTENANCE_OUT, 0x0a },      /* SET TARGET PORT GROUPS */

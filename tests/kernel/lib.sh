@@ -58,6 +58,11 @@ expect_same_bytes() {
 
 # --- the daemon ------------------------------------------------------------------------------
 
+# resident_kib: tcmu-runner's anonymous memory.
+resident_kib() {
+	awk '/^RssAnon:/ { print $2 }' "/proc/$(runner_pid)/status"
+}
+
 # runner_descriptors: what tcmu-runner has open, one a line, sorted.
 runner_descriptors() {
 	local descriptor target
