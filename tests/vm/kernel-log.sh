@@ -62,15 +62,30 @@ report_complaints() {
 	printf '%s\n' "$complaints" >&2
 }
 
-# report_blocked_tasks FOLDER: the stacks of tasks in uninterruptible sleep, from the list of all
-# tasks that the kernel wrote when it was interrupted.
-report_blocked_tasks() {
-	local blocked
-	if ! grep -aqs "$interrupted_here" "$1/console.log"; then
+# report_interrupted FOLDER: what the kernel wrote when it was interrupted.
+report_interrupted() {
+	local log
+	log=$(tr -d '\r' <"$1/console.log" 2>/dev/null | sed "1,/$interrupted_here/d") || true
+	if [[ -z $log ]]; then
 		vm_say "its kernel did not say what its tasks were doing"
 		return
 	fi
-	blocked=$(tr -d '\r' <"$1/console.log" | sed "1,/$interrupted_here/d" | awk '
+	report_processors <<<"$log"
+	report_blocked_tasks <<<"$log"
+}
+
+# The functions that each processor was executing.
+report_processors() {
+	vm_say "its processors were executing:"
+	awk '/NMI backtrace for cpu/ { show = 1; functions = 0 }
+		/<\/TASK>|Sending NMI| task:/ || functions > 40 { show = 0 }
+		show && / (NMI backtrace|CPU:|RIP:)|  [a-z_][^ :]*\+0x/ { print; functions++ }' >&2
+}
+
+# The stacks of tasks in uninterruptible sleep.
+report_blocked_tasks() {
+	local blocked
+	blocked=$(awk '
 		/ task:/ { show = / state:D / }
 		/ task:/ || /<\/TASK>/ { if (/ task:/ && show) print; if (!/ task:/) show = 0; next }
 		show' | head -n 100)

@@ -18,6 +18,7 @@ limit=$((20 + 4 * SECONDS))
 expect_status 124 --timeout "$limit" -- bash -c "$hang wait"
 expect_said "time limit of $limit s reached while running the script"
 expect_said "task:touch"
+expect_said "NMI backtrace for cpu 1"
 
 expect_status 99 --instruction-clock -- bash -c "$hang kill \$(cat /run/tcmu-ext/steady-clock.pid); sleep 100"
 expect_said "INFO: task touch"
