@@ -69,16 +69,13 @@ in_flight() {
 	printf '%s\n' "$((reads + writes))"
 }
 
-# --- LUNs without targetcli, which takes seconds for each ------------------------------------
+# --- LUNs that may take their time -------------------------------------------------------------
 
-# configfs_create SUBTYPE NAME BYTES CONFIG [SECONDS]: the target gives a command up after that time;
-# without it, never.
-configfs_create() {
-	local folder=$guest_core/user_77/$2
-	mkdir -p "$folder"
-	echo -n "dev_config=$1/$4,dev_size=$3" >"$folder/control"
-	echo "${5:-0}" >"$folder/attrib/cmd_time_out"
-	echo 1 >"$folder/enable" || fail "cannot create $2: $(tail -n 3 "$runner_log")"
+# lun_create_unhurried SUBTYPE NAME BYTES CFGSTRING [SECONDS]: the target gives a command up after that
+# time; without it, never.
+lun_create_unhurried() {
+	lun_create_directly "${@:1:4}"
+	echo "${5:-0}" >"$(backstore_folder "$2")/attrib/cmd_time_out"
 }
 
 # patient DEVICE: nor does the initiator.
