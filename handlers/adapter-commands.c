@@ -87,11 +87,17 @@ struct tcmu_ext_command adapter_command(struct tcmu_device *dev, struct tcmur_cm
 	};
 }
 
-static int leave_to_runner(struct adapter_lun *lun, const uint8_t *cdb)
+static int leave_to_runner(struct adapter_lun *lun, struct tcmu_ext_command *command)
 {
+	enum tcmu_ext_status status;
+
+	if (command->cdb[0] != TCMU_EXT_EXTENDED_COPY)
+		return TCMU_STS_NOT_HANDLED;
+	status = adapter_check_extended_copy(lun->disk, command);
+	if (status != TCMU_EXT_STATUS_NOT_MINE)
+		return adapter_status(status);
 	/* The one that may go on after this; its end will not be seen. */
-	if (cdb[0] == TCMU_EXT_EXTENDED_COPY)
-		atomic_fetch_add(&lun->ring.under_way, 1);
+	atomic_fetch_add(&lun->ring.under_way, 1);
 	return TCMU_STS_NOT_HANDLED;
 }
 
@@ -114,7 +120,7 @@ static int execute(struct tcmu_device *dev, struct adapter_lun *lun, struct tcmu
 		return adapter_divert(lun, cmd);
 	if (status == TCMU_EXT_STATUS_NOT_MINE) {
 		if (is_left_to_runner(command.cdb))
-			return leave_to_runner(lun, command.cdb);
+			return leave_to_runner(lun, &command);
 		status = tcmu_ext_command_refuse_opcode(lun->disk, &command);
 	}
 	return adapter_status(status);

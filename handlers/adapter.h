@@ -97,6 +97,15 @@ size_t adapter_cdb_bytes(const uint8_t *cdb);
 size_t adapter_other_commands(struct tcmu_device *dev,
 			      const struct tcmu_ext_command_description **commands);
 
+/* adapter-extended-copy.c */
+
+/*
+ * Looks at an EXTENDED COPY before the runner does, which has one answer for most that can be wrong
+ * with it: NOT_MINE if the runner is to carry it out.
+ */
+enum tcmu_ext_status adapter_check_extended_copy(const struct tcmu_ext_disk *disk,
+						 struct tcmu_ext_command *command);
+
 /* adapter-divert.c */
 
 /* What handle_cmd answers so that a command comes to adapter_submit_diverted(). */

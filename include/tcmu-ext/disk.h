@@ -197,6 +197,28 @@ TCMU_EXT_API bool tcmu_ext_disk_heeds_alone(const struct tcmu_ext_disk *disk);
 TCMU_EXT_API enum tcmu_ext_status tcmu_ext_command_refuse_opcode(const struct tcmu_ext_disk *disk,
 								 struct tcmu_ext_command *command);
 
+/* What a caller that carries out EXTENDED COPY says it can (RECEIVE COPY RESULTS, SPC-4 6.20.4). */
+struct tcmu_ext_copy_limits {
+	unsigned int cscd_descriptors;
+	unsigned int segment_descriptors;
+	size_t descriptor_bytes; /* of both kinds together */
+};
+
+/* The most that descriptor_bytes may be. */
+#define TCMU_EXT_COPY_DESCRIPTORS_MAXIMUM_BYTES 1024
+
+/*
+ * Checks an EXTENDED COPY with a LID1 parameter list (SPC-4 6.4), for a caller that copies from
+ * block device to block device, with identification descriptors, and within this disk only. Returns
+ * CHECK CONDITION with sense data for what is wrong with it; GOOD when nothing is to be copied;
+ * else NOT_MINE: then the list is whole, the indexes of its segment descriptors are those of CSCD
+ * descriptors, and all blocks they name are on the medium. What the CSCD descriptors identify, the
+ * caller finds out. On any thread; changes nothing.
+ */
+TCMU_EXT_API enum tcmu_ext_status tcmu_ext_disk_check_extended_copy(
+	const struct tcmu_ext_disk *disk, struct tcmu_ext_command *command,
+	const struct tcmu_ext_copy_limits *limits);
+
 /*
  * Plain access for a caller that emulates further commands (EXTENDED COPY, say) on the disk. The
  * same rules as READ, WRITE and SYNCHRONIZE CACHE: range checks, write protection, write cache,

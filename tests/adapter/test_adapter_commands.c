@@ -94,7 +94,6 @@ static void leaves_the_runner_its_commands(void **state)
 	static const uint8_t commands[][16] = {
 		{ 0x12, 1, 0x80, 0, 64 }, /* INQUIRY, unit serial number */
 		{ 0x12, 1, 0x83, 0, 64 }, /* INQUIRY, device identification */
-		{ 0x83, 0, [13] = 64 },   /* EXTENDED COPY */
 		{ 0x84, 3, [13] = 64 },   /* RECEIVE COPY RESULTS, operating parameters */
 		{ 0xa3, 0x0a, [9] = 64 }, /* REPORT TARGET PORT GROUPS */
 		{ 0xa3, 0x2a, [9] = 64 }, /* the same in the other format */
@@ -111,6 +110,34 @@ static void leaves_the_runner_its_commands(void **state)
 		for (size_t j = 0; j < sizeof(data); j++)
 			assert_int_equal(data[j], 0x5a);
 	}
+}
+
+/* With a list identifier, and with none as the runner wants it. */
+static void leaves_an_extended_copy_without_identifier(void **state)
+{
+	static const uint8_t list[76] = {
+		7, 0x10, 0, 32, [11] = 28, [16] = 0xe4, [48] = 0x02, [51] = 24, [59] = 1, [75] = 9
+	};
+	const uint8_t extended_copy[16] = { 0x83, [13] = sizeof(list) };
+	uint8_t data[sizeof(list)], sense[TCMULIB_SENSE_BYTES];
+
+	(void)state;
+	memcpy(data, list, sizeof(list));
+	assert_int_equal(send_command(extended_copy, data, sizeof(data), NULL),
+			 TCMU_STS_NOT_HANDLED);
+	assert_int_equal(data[0], 0);
+	assert_int_equal(data[1], 0x18);
+	assert_memory_equal(data + 2, list + 2, sizeof(list) - 2);
+
+	memcpy(data, list, sizeof(list));
+	data[48] = 0x03;
+	assert_int_equal(send_command(extended_copy, data, sizeof(data), sense),
+			 TCMU_STS_PASSTHROUGH_ERR);
+	assert_sense(sense, 0x05, 0x26, 0x09);
+	assert_int_equal(data[0], 7);
+
+	data[11] = 0; /* nothing to copy */
+	assert_int_equal(send_command(extended_copy, data, sizeof(data), NULL), TCMU_STS_OK);
 }
 
 /* The runner writes a warning for each command it does not know either. */
@@ -254,6 +281,7 @@ int main(void)
 		cmocka_unit_test(reads_and_writes),
 		cmocka_unit_test(hands_over_sense_data),
 		cmocka_unit_test(leaves_the_runner_its_commands),
+		cmocka_unit_test(leaves_an_extended_copy_without_identifier),
 		cmocka_unit_test(refuses_what_nobody_implements),
 		cmocka_unit_test(reports_what_others_answer),
 		cmocka_unit_test(reports_no_reservations_where_they_are_off),

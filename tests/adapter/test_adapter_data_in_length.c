@@ -96,12 +96,13 @@ static int close_lun(void **state)
 	return 0;
 }
 
+static uint8_t buffer[4096]; /* of the command being executed */
+
 /* Executes the command of the entry `number`, of those from `tail` up to but not including `head`.
  */
 static int execute(const uint8_t *cdb, unsigned int number, unsigned int tail, unsigned int head)
 {
-	uint8_t data[4096];
-	struct iovec iov = { data, sizeof(data) };
+	struct iovec iov = { buffer, sizeof(buffer) };
 	struct tcmur_cmd *cmd = standin_command(cdb, &iov, 1);
 	int status;
 
@@ -223,9 +224,14 @@ static void commands_passed_over_do_not_count(void **state)
 /* What the runner does in it is not seen to end. */
 static void beside_an_extended_copy_nothing_is_told(void **state)
 {
-	const uint8_t extended_copy[16] = { 0x83 };
+	/* One block within the LUN. */
+	const uint8_t list[76] = {
+		[1] = 0x18, [3] = 32, [11] = 28, [16] = 0xe4, [48] = 0x02, [51] = 24, [59] = 1
+	};
+	const uint8_t extended_copy[16] = { 0x83, [13] = sizeof(list) };
 
 	(void)state;
+	memcpy(buffer, list, sizeof(list));
 	assert_int_equal(execute(extended_copy, 0, 0, 1), TCMU_STS_NOT_HANDLED);
 	assert_int_equal(execute(read_capacity, 1, 0, 2), TCMU_STS_OK);
 	expect_nothing_told();

@@ -203,6 +203,17 @@ static void next_command(struct fuzz *fuzz, struct command *command)
 	make_data(fuzz, command, flags);
 }
 
+/* What the disk leaves to its caller it may be asked to check. */
+static enum tcmu_ext_status execute_call(struct tcmu_ext_disk *disk, struct tcmu_ext_command *call)
+{
+	static const struct tcmu_ext_copy_limits limits = { 2, 3, 1024 };
+	enum tcmu_ext_status status = tcmu_ext_disk_execute(disk, call);
+
+	if (status == TCMU_EXT_STATUS_NOT_MINE && call->cdb[0] == TCMU_EXT_EXTENDED_COPY)
+		status = tcmu_ext_disk_check_extended_copy(disk, call, &limits);
+	return status;
+}
+
 static void execute(struct fuzz *fuzz, struct command *command, uint8_t cut)
 {
 	/* Few long segments, or many short ones; some empty. */
@@ -221,7 +232,7 @@ static void execute(struct fuzz *fuzz, struct command *command, uint8_t cut)
 					  .iov_count = split.iov_count,
 					  .sense = sense,
 					  .sense_bytes = TCMU_EXT_SENSE_BYTES };
-	command->status = tcmu_ext_disk_execute(fuzz->disk, &call);
+	command->status = execute_call(fuzz->disk, &call);
 	if (command->status == TCMU_EXT_STATUS_CHECK_CONDITION)
 		command->sense = sense_decode(sense);
 	if (command->status == TCMU_EXT_STATUS_NOT_MINE && split.kept_count)

@@ -96,6 +96,17 @@ static void add_unmap(struct seed *seed)
 	add_command(seed, cdb, COMMAND_TAME, 0, list, sizeof(list));
 }
 
+/* EXTENDED COPY of one segment, without a list identifier. */
+static void add_extended_copy(struct seed *seed)
+{
+	uint8_t list[16 + 32 + 28] = { [1] = 0x18,  [3] = 32,  [11] = 28, [16] = 0xe4,
+				       [48] = 0x02, [51] = 24, [59] = 4,  [75] = 9 };
+	struct cdb cdb = cdb_make(TCMU_EXT_EXTENDED_COPY);
+
+	cdb.bytes[13] = sizeof(list);
+	add_command(seed, cdb, 0, 0, list, sizeof(list));
+}
+
 /* MODE SELECT of a page as MODE SENSE would return it, with one byte changed. */
 static void add_mode_select(struct seed *seed, uint8_t page, uint8_t length, size_t byte, int value)
 {
@@ -191,6 +202,7 @@ static void write_mixed_seeds(const char *folder)
 
 		add_byte(&seed, setup);
 		add_unmap(&seed);
+		add_extended_copy(&seed);
 		add_mode_select(&seed, 0x08, 0x12, 2, setup & SETUP_WRITE_CACHE ? 0 : 4);
 		add_mode_select(&seed, 0x0a, 0x0a, 2, 0x06);
 		for (size_t i = 0; i < CODE_COUNT; i++)
