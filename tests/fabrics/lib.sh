@@ -169,10 +169,6 @@ capacity() {
 	printf '%d\n' $((0x$(od -An -v -tx1 -N 8 "$path_data" | tr -d ' \n') + 1))
 }
 
-expect_equal() {
-	[[ $3 == "$2" ]] || fail "$1: expected \"$2\", found \"$3\""
-}
-
 # --- load ------------------------------------------------------------------------------------
 
 path_report=$TCMU_EXT_RESULTS/load

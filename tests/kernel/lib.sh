@@ -34,11 +34,6 @@ test_start() {
 	stack_start
 }
 
-# expect_equal WHAT EXPECTED ACTUAL
-expect_equal() {
-	[[ $3 == "$2" ]] || fail "$1: expected \"$2\", found \"$3\""
-}
-
 # wait_for_all PID…: waits for background jobs and returns 1 if any of them failed. `wait` itself
 # returns what the last one did.
 wait_for_all() {

@@ -29,10 +29,20 @@ note() {
 	printf '== %s\n' "$*"
 }
 
-# fail MESSAGE…: ends the script (or the substitution it is called in) with status 1.
+# fail MESSAGE…: ends the script (or the substitution it is called in) with status 1, and tells from
+# where it was called.
 fail() {
-	printf 'FAIL: %s (%s line %s)\n' "$*" "${BASH_SOURCE[1]##*/}" "${BASH_LINENO[0]}" >&2
+	local frame callers=
+	for ((frame = 0; frame < ${#FUNCNAME[@]} - 1; frame++)); do
+		callers+=", ${BASH_SOURCE[frame + 1]##*/}:${BASH_LINENO[frame]}"
+	done
+	printf 'FAIL: %s (%s)\n' "$*" "${callers#, }" >&2
 	exit 1
+}
+
+# expect_equal WHAT EXPECTED ACTUAL
+expect_equal() {
+	[[ $3 == "$2" ]] || fail "$1: expected \"$2\", found \"$3\""
 }
 
 # expect_refused TEXT COMMAND…: COMMAND must fail, and say TEXT while doing so.
