@@ -132,10 +132,13 @@ static struct {
 	struct iovec iov;
 	off_t from, to;
 	int steps, steps_left;
-	int depth, deepest;
+	int deepest;
 	bool reading;
 	int status;
 } copy;
+
+/* Calls of copy_step_done() in each other; the next step may end on another thread meanwhile. */
+static _Thread_local int copy_depth;
 
 static void copy_next(void)
 {
@@ -155,11 +158,11 @@ static void copy_step_done(struct tcmu_device *device, struct tcmur_cmd *complet
 	copy.status = status;
 	if (status != TCMU_STS_OK || !copy.steps_left--)
 		return;
-	if (++copy.depth > copy.deepest)
-		copy.deepest = copy.depth;
+	if (++copy_depth > copy.deepest)
+		copy.deepest = copy_depth;
 	copy.reading = !copy.reading;
 	copy_next();
-	copy.depth--;
+	copy_depth--;
 }
 
 static void run_copy(int steps)
