@@ -42,6 +42,16 @@ char *format_text(const char *format, ...)
 	return text;
 }
 
+char *finish_text(FILE *stream, char **text)
+{
+	bool failed = ferror(stream);
+
+	if (!fclose(stream) && !failed)
+		return *text;
+	free(*text);
+	return NULL;
+}
+
 /* Of several threads that come when it is time again, one wins. */
 static bool is_turn_to_log(struct log_limiter *limiter)
 {

@@ -5,6 +5,7 @@
 #define PLUMBING_LOG_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 #include <tcmu-ext/log.h>
 
@@ -14,6 +15,10 @@ void log_message(const struct tcmu_ext_log *log, enum tcmu_ext_log_level level, 
 
 /* Formats into memory that the caller frees; NULL if memory ran out. For `reason` parameters. */
 char *format_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Closes a stream of open_memstream(3) and returns what it wrote, `*text`, which the caller frees;
+ * NULL, with nothing left behind, if memory ran out on the way. */
+char *finish_text(FILE *stream, char **text);
 
 /*
  * One kind of failure of one device. The first is logged; later ones at most once in a minute, with

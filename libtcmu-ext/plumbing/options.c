@@ -2,7 +2,6 @@
 #include <tcmu-ext/options.h>
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 
 #include "plumbing/escape.h"
 #include "plumbing/log.h"
+#include "plumbing/refusal.h"
 
 const char *const tcmu_ext_option_switch[] = { "no", "yes", NULL };
 
@@ -41,76 +41,18 @@ static const struct tcmu_ext_option *find_option(const struct parse *parse, cons
 	return NULL;
 }
 
-/* Closes a stream on memory; NULL, with nothing left behind, when memory ran out on the way. */
-static char *finish_text(FILE *stream, char **text)
-{
-	bool failed = ferror(stream);
-
-	if (!fclose(stream) && !failed)
-		return *text;
-	free(*text);
-	return NULL;
-}
-
-/* Writes name=choice1, name=choice2 or name=choice3. */
-static void list_choices(FILE *stream, const struct tcmu_ext_option *option)
-{
-	const char *const *choices = option->choices;
-
-	for (size_t i = 0; choices[i]; i++) {
-		const char *separator = i == 0 ? "" : choices[i + 1] ? ", " : " or ";
-
-		fprintf(stream, "%s%s=%s", separator, option->name, choices[i]);
-	}
-}
-
-/* What the administrator wrote, without the bytes that would garble a terminal or a D-Bus reply. */
-static void quote(FILE *stream, const char *text, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i++) {
-		unsigned char byte = (unsigned char)text[i];
-
-		fprintf(stream, byte >= ' ' && byte < 0x7f ? "%c" : "%%%02X", byte);
-	}
-}
-
-static char *unknown_option(const struct parse *parse, const char *name, size_t name_bytes)
-{
-	char *text = NULL;
-	size_t text_bytes;
-	FILE *stream = open_memstream(&text, &text_bytes);
-
-	if (!stream)
-		return NULL;
-	fputs("there is no option \"", stream);
-	quote(stream, name, name_bytes);
-	fputs("\"; ", stream);
-	fputs(parse->option_count ? "options are" : "this handler takes no options", stream);
-	for (size_t i = 0; i < parse->option_count; i++)
-		fprintf(stream, "%s %s", i ? "," : "", parse->options[i].name);
-	return finish_text(stream, &text);
-}
-
-static char *bad_value(const struct tcmu_ext_option *option, const char *fault)
-{
-	char *text = NULL;
-	size_t text_bytes;
-	FILE *stream = open_memstream(&text, &text_bytes);
-
-	if (!stream)
-		return NULL;
-	fprintf(stream, "option %s %s: write ", option->name, fault);
-	list_choices(stream, option);
-	return finish_text(stream, &text);
-}
-
 static int choose(struct parse *parse, const struct tcmu_ext_option *option, const char *text,
 		  size_t bytes)
 {
-	char *value = escape_decode(text, bytes, &parse->reason);
+	char *fault;
+	char *value = escape_decode(text, bytes, &fault);
 
-	if (!value)
+	if (!value) {
+		if (fault)
+			parse->reason = refusal_of_value(option, text, bytes, fault);
+		free(fault);
 		return parse->reason ? -EINVAL : -ENOMEM;
+	}
 	for (int i = 0; option->choices[i]; i++) {
 		if (!strcmp(option->choices[i], value)) {
 			*value_of(parse, option) = i;
@@ -119,7 +61,7 @@ static int choose(struct parse *parse, const struct tcmu_ext_option *option, con
 		}
 	}
 	free(value);
-	parse->reason = bad_value(option, bytes ? "does not take that value" : "has no value");
+	parse->reason = refusal_of_value(option, text, bytes, NULL);
 	return -EINVAL;
 }
 
@@ -136,7 +78,8 @@ static int parse_option(struct parse *parse, const char *text, size_t bytes)
 		return -EINVAL;
 	}
 	if (!option) {
-		parse->reason = unknown_option(parse, text, name_bytes);
+		parse->reason =
+			refusal_of_name(parse->options, parse->option_count, text, name_bytes);
 		return -EINVAL;
 	}
 	bit = UINT64_C(1) << (option - parse->options);
@@ -148,7 +91,7 @@ static int parse_option(struct parse *parse, const char *text, size_t bytes)
 	if (equals)
 		return choose(parse, option, equals + 1, bytes - name_bytes - 1);
 	if (option->bare_choice < 0) {
-		parse->reason = bad_value(option, "needs a value");
+		parse->reason = refusal_of_value(option, NULL, 0, NULL);
 		return -EINVAL;
 	}
 	*value_of(parse, option) = option->bare_choice;

@@ -102,9 +102,10 @@ static void refuses_bad_paths(void **state)
 static void refuses_bad_options(void **state)
 {
 	(void)state;
-	refuse_text(handler, format("file/%s;cash=none", image), "cash|cache");
+	refuse_text(handler, format("file/%s;cash=none", image),
+		    "\"cash\"|options are cache, ro, lock, io, create|did you mean cache?");
 	refuse_text(handler, format("file/%s;cache=fast", image),
-		    "cache|writeback|writethrough|none");
+		    "option cache|\"fast\"|cache=writeback, cache=writethrough or cache=none");
 	refuse_text(handler, format("file/%s;cache", image), "cache|writeback");
 	refuse_text(handler, format("file/%s;ro;ro", image), "more than once");
 	refuse_text(handler, format("file/%s;", image), "key=value");

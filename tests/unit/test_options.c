@@ -192,8 +192,8 @@ static void test_unknown_key_is_refused(void **state)
 {
 	(void)state;
 	expect_refused("/d;colr=red", "colour");
-	expect_refused("/d;colr=red",
-		       "there is no option \"colr\"; options are colour, fast, size");
+	expect_refused("/d;colr=red", "there is no option \"colr\"; options are colour, fast, size "
+				      "(did you mean colour?)");
 	expect_refused("/d;colou=red", "colour");
 	expect_refused("/d;colours=red", "colour");
 	expect_refused("/d;Colour=red", "colour");
@@ -201,6 +201,50 @@ static void test_unknown_key_is_refused(void **state)
 	expect_refused("/d;=red", "colour");
 	/* An escape in a key is no way to write a key. */
 	expect_refused("/d;%3d=red", "colour");
+}
+
+static void expect_no_guess(const char *config)
+{
+	struct values values;
+	char *path, *reason;
+
+	assert_int_equal(parse(config, &values, &path, &reason), -EINVAL);
+	check(!strstr(reason, "did you mean"), "'%s': %s", config, reason);
+	free(reason);
+}
+
+static void test_the_nearest_key_is_suggested(void **state)
+{
+	(void)state;
+	expect_refused("/d;colours=red", "did you mean colour?");
+	expect_refused("/d;clor=red", "did you mean colour?");
+	expect_refused("/d;COLOUR=red", "did you mean colour?");
+	expect_refused("/d;fst", "did you mean fast?");
+	expect_refused("/d;sizes", "did you mean size?");
+	expect_no_guess("/d;");
+	expect_no_guess("/d;=red");
+	expect_no_guess("/d;clr");   /* three letters off */
+	expect_no_guess("/d;last1"); /* half of it differs */
+	expect_no_guess("/d;slow");
+	/* Longer than anything that is compared. */
+	expect_no_guess("/d;colourcolourcolourcolourcolourcolourcolourcolour");
+}
+
+static void test_what_is_quoted_is_bounded(void **state)
+{
+	char forty[] = "0123456789012345678901234567890123456789";
+	char config[100], quoted[100];
+
+	(void)state;
+	snprintf(config, sizeof(config), "/d;%s", forty);
+	snprintf(quoted, sizeof(quoted), "\"%s\"", forty);
+	expect_refused(config, quoted);
+	strcat(config, "x=1");
+	snprintf(quoted, sizeof(quoted), "\"%s...\"", forty);
+	expect_refused(config, quoted);
+	snprintf(config, sizeof(config), "/d;size=%s1", forty);
+	expect_refused(config, quoted);
+	expect_refused(config, "write size=small or size=large");
 }
 
 static void test_repeated_key_is_refused(void **state)
@@ -233,6 +277,14 @@ static void test_bad_value_is_refused_with_the_choices(void **state)
 		expect_refused(*config, "green");
 		expect_refused(*config, "blue-ish");
 	}
+	expect_refused("/d;colour=redd",
+		       "option colour does not take \"redd\": write colour=red, ");
+	expect_refused("/d;colour=%72%65dd", "\"%72%65dd\"");
+	expect_refused("/d;colour=r\xc3\xb6t", "\"r%C3%B6t\"");
+	expect_refused("/d;colour=r\033t",
+		       "option colour does not take \"r%1Bt\": write colour=red");
+	expect_refused("/d;colour=%zz", "option colour does not take \"%zz\": write colour=red");
+	expect_refused("/d;colour=", "option colour has no value: write colour=red");
 	expect_refused("/d;fast=maybe", "yes");
 	expect_refused("/d;fast=1", "no");
 	expect_refused("/d;fast=", "yes");
@@ -388,6 +440,8 @@ int main(void)
 		cmocka_unit_test(test_bytes_above_ascii_are_taken_as_they_are),
 		cmocka_unit_test(test_path_must_be_absolute),
 		cmocka_unit_test(test_unknown_key_is_refused),
+		cmocka_unit_test(test_the_nearest_key_is_suggested),
+		cmocka_unit_test(test_what_is_quoted_is_bounded),
 		cmocka_unit_test(test_repeated_key_is_refused),
 		cmocka_unit_test(test_bad_value_is_refused_with_the_choices),
 		cmocka_unit_test(test_empty_option_is_refused),
