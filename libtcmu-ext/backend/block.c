@@ -9,19 +9,16 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 
-#include "backend/object.h"
+#include "backend/missing.h"
 #include "plumbing/log.h"
 
-static int open_device(struct storage *storage, bool lock)
+static int open_device(struct storage *storage, const struct tcmu_ext_backend_config *config)
 {
-	int flags = (storage->read_only ? O_RDONLY : O_RDWR) | (lock ? O_EXCL : 0);
+	int flags = (storage->read_only ? O_RDONLY : O_RDWR) | (config->lock ? O_EXCL : 0);
 	int error = object_open(OBJECT_DEVICE, storage, flags);
 
-	if (error == -ENOENT)
-		log_message(
-			&storage->log, TCMU_EXT_LOG_ERROR,
-			"there is no device %s: check the path, and that the device is attached",
-			storage->name);
+	if (error == -ENOENT || error == -ENOTDIR)
+		return missing_report(OBJECT_DEVICE, config, error);
 	return error;
 }
 
@@ -84,7 +81,7 @@ static int block_open(const struct tcmu_ext_backend_config *config, void **insta
 	error = storage_init(&block->storage, config);
 	block->storage.is_device = true;
 	if (!error)
-		error = open_device(&block->storage, config->lock);
+		error = open_device(&block->storage, config);
 	if (!error)
 		error = finish_opening(block, config);
 	if (error) {

@@ -59,12 +59,10 @@ int creation_begin(struct creation *creation, struct storage *storage)
 	const char *slash = strrchr(storage->path, '/');
 	int error;
 
-	if (!slash || !slash[1])
-		return log_failure(storage, -EISDIR, "; end the path with the name of a file");
+	if (!slash)
+		return log_failure(storage, -EINVAL, "; give an absolute path");
 	creation->name = slash + 1;
 	creation->directory_fd = open_directory(storage->path, creation->name);
-	if (creation->directory_fd == -ENOENT)
-		return log_failure(storage, -ENOENT, " (its directory); make that directory first");
 	if (creation->directory_fd < 0)
 		return log_failure(storage, creation->directory_fd, " (its directory)");
 	error = make_file(creation, storage);

@@ -10,6 +10,7 @@
 #include "backend/create.h"
 #include "backend/file.h"
 #include "backend/lock.h"
+#include "backend/missing.h"
 #include "backend/object.h"
 #include "backend/transfer.h"
 #include "plumbing/log.h"
@@ -29,34 +30,18 @@ static uint32_t block_of(const struct stat *status)
 	return (uint32_t)bytes;
 }
 
-static int refuse_missing(const struct storage *storage)
-{
-	log_message(&storage->log, TCMU_EXT_LOG_ERROR,
-		    "there is no file %s: make it first (truncate -s %" PRIu64 " '%s'), or add "
-		    ";create=sparse",
-		    storage->name, storage->lun_bytes, storage->name);
-	return -ENOENT;
-}
-
 /* Sets the descriptor to the file there is, or begins to make one. */
-static int open_or_create(struct storage *storage, int create, struct creation *creation)
+static int open_or_create(struct storage *storage, const struct tcmu_ext_backend_config *config,
+			  struct creation *creation)
 {
 	/* O_NONBLOCK: do not wait for a program that has a lease on the file. */
 	int flags = (storage->read_only ? O_RDONLY : O_RDWR) | O_NONBLOCK;
 	int error = object_open(OBJECT_FILE, storage, flags);
 
-	if (error != -ENOENT)
+	if (error != -ENOENT && error != -ENOTDIR)
 		return error;
-	if (create == TCMU_EXT_CREATE_NO)
-		return refuse_missing(storage);
-	if (storage->read_only) {
-		log_message(&storage->log, TCMU_EXT_LOG_ERROR,
-			    "there is no file %s, and one created for a LUN with ;ro would stay "
-			    "empty: make the file first, or leave ;ro out",
-			    storage->name);
-		return -EINVAL;
-	}
-	return creation_begin(creation, storage);
+	error = missing_report(OBJECT_FILE, config, error);
+	return error ? error : creation_begin(creation, storage);
 }
 
 static int check_size(const struct storage *storage, const struct stat *status)
@@ -65,9 +50,9 @@ static int check_size(const struct storage *storage, const struct stat *status)
 		return 0;
 	log_message(&storage->log, TCMU_EXT_LOG_ERROR,
 		    "%s has %" PRIu64 " bytes, fewer than the %" PRIu64 " of the LUN: extend it "
-		    "(truncate -s %" PRIu64 " '%s'), or create a smaller LUN",
+		    "(truncate -s %" PRIu64 " %s), or create a smaller LUN",
 		    storage->name, (uint64_t)status->st_size, storage->lun_bytes,
-		    storage->lun_bytes, storage->name);
+		    storage->lun_bytes, storage->shell_name);
 	return -EINVAL;
 }
 
@@ -115,7 +100,7 @@ static int file_open(const struct tcmu_ext_backend_config *config, void **instan
 	file->allocate = config->create == TCMU_EXT_CREATE_FULL;
 	error = storage_init(&file->storage, config);
 	if (!error)
-		error = open_or_create(&file->storage, config->create, &creation);
+		error = open_or_create(&file->storage, config, &creation);
 	if (!error && config->lock)
 		error = lock_file(&file->storage);
 	if (!error && creation.directory_fd >= 0)

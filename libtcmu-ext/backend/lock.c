@@ -30,11 +30,10 @@ static int report_holder(const struct storage *storage)
 		log_message(&storage->log, TCMU_EXT_LOG_ERROR, "%s is still in use%s",
 			    storage->name, PREDECESSOR_ADVICE);
 	else
-		log_message(
-			&storage->log, TCMU_EXT_LOG_ERROR,
-			"%s is in use: another LUN or program has locked it (\"lsof '%s'\" shows "
-			"which); stop using it there, or give this LUN a file of its own",
-			storage->name, storage->name);
+		log_message(&storage->log, TCMU_EXT_LOG_ERROR,
+			    "%s is in use: another LUN or program has locked it (\"lsof %s\" shows "
+			    "which); stop using it there, or give this LUN a file of its own",
+			    storage->name, storage->shell_name);
 	return -EBUSY;
 }
 

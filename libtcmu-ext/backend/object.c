@@ -8,25 +8,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plumbing/escape.h"
 #include "plumbing/log.h"
-
-static bool garbles_message(unsigned char byte)
-{
-	return byte < ' ' || byte >= 0x7f || byte == '\'';
-}
-
-char *object_name(const char *path)
-{
-	return escape_encode(path, garbles_message);
-}
 
 bool object_is(enum object_kind wanted, mode_t mode)
 {
 	return wanted == OBJECT_FILE ? S_ISREG(mode) : S_ISBLK(mode);
 }
 
-static const char *kind_name(mode_t mode)
+const char *object_kind_name(mode_t mode)
 {
 	switch (mode & S_IFMT) {
 	case S_IFDIR:
@@ -58,7 +47,7 @@ char *object_refusal(enum object_kind wanted, const char *name, mode_t mode)
 		advice = "give the path of a regular file";
 	else
 		advice = "give the path of a block device";
-	return format_text("%s is %s: %s", name, kind_name(mode), advice);
+	return format_text("%s is %s: %s", name, object_kind_name(mode), advice);
 }
 
 static const char *open_advice(const struct storage *storage, int error)
@@ -131,7 +120,8 @@ int object_open(enum object_kind wanted, struct storage *storage, int flags)
 	int error;
 
 	if (path_fd < 0)
-		return errno == ENOENT ? -ENOENT : object_refuse_open(storage, -errno);
+		return errno == ENOENT || errno == ENOTDIR ? -errno
+							   : object_refuse_open(storage, -errno);
 	if (fstat(path_fd, &status))
 		error = object_refuse_open(storage, -errno);
 	else if (!object_is(wanted, status.st_mode))

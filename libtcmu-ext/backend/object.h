@@ -12,13 +12,13 @@ enum object_kind {
 	OBJECT_DEVICE, /* a block device */
 };
 
-/*
- * A path as it goes into messages, which the caller frees; NULL if memory ran out. Bytes that would
- * garble a terminal or a D-Bus reply, or end a quotation in a command to copy, become %XX.
- */
-char *object_name(const char *path);
-
 bool object_is(enum object_kind wanted, mode_t mode);
+
+/* What it is, with the article: "a directory". */
+const char *object_kind_name(mode_t mode);
+
+/* Where nothing more can be said, or told to whoever asks: a format for the path's name. */
+#define OBJECT_UNUSABLE "%s cannot be used: check the path"
 
 /* Why an object of another kind is not the one wanted, and what to give instead: a sentence the
  * caller frees. NULL if memory ran out. */
@@ -27,8 +27,8 @@ char *object_refusal(enum object_kind wanted, const char *name, mode_t mode);
 /*
  * Sets the storage's descriptor to its path, opened with `flags` (of open(2)) if that is of the
  * kind wanted: what a path leads to is looked at before it is opened, so that no FIFO, terminal or
- * other device is ever touched. Returns 0; -ENOENT when there is nothing, which the caller reports;
- * else -errno after saying what is wrong.
+ * other device is ever touched. Returns 0; -ENOENT or -ENOTDIR when there is nothing, which the
+ * caller reports; else -errno after saying what is wrong.
  */
 int object_open(enum object_kind wanted, struct storage *storage, int flags);
 

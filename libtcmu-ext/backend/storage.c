@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "backend/object.h"
+#include "plumbing/escape.h"
 #include "plumbing/log.h"
 
 /* Reading ahead starts requests, of which a device takes only so many without waiting. */
@@ -46,10 +46,11 @@ int storage_init(struct storage *storage, const struct tcmu_ext_backend_config *
 		.locked = config->lock,
 		.succeeds = config->succeeds,
 		.path = strdup(config->path),
-		.name = object_name(config->path),
+		.name = tcmu_ext_options_escape(config->path),
+		.shell_name = escape_for_shell(config->path),
 		.log = config->log,
 	};
-	return storage->path && storage->name ? 0 : -ENOMEM;
+	return storage->path && storage->name && storage->shell_name ? 0 : -ENOMEM;
 }
 
 bool storage_wait_for_predecessor(const struct storage *storage, unsigned int *waits)
@@ -73,6 +74,7 @@ void storage_release(struct storage *storage)
 		close(storage->fd);
 	free(storage->path);
 	free(storage->name);
+	free(storage->shell_name);
 }
 
 int storage_device_error(const struct storage *storage, int error, uint64_t end)

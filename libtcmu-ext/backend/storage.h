@@ -47,7 +47,8 @@ struct storage {
 	struct tcmu_ext_backend_counters counters;
 	uint64_t lun_bytes; /* changed by resize only */
 	char *path;
-	char *name; /* the path as messages show it */
+	char *name;       /* the path as messages show it, and as a configuration string has it */
+	char *shell_name; /* the path as commands in messages have it */
 	struct tcmu_ext_log log;
 };
 

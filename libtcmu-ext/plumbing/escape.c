@@ -2,6 +2,7 @@
 #include "plumbing/escape.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,11 @@
 bool escape_needed(unsigned char byte)
 {
 	return byte <= ' ' || byte == 0x7f || strchr(",:;%", byte) != NULL;
+}
+
+bool escape_garbles(unsigned char byte)
+{
+	return byte < ' ' || byte >= 0x7f;
 }
 
 static const char *name_of(unsigned char byte)
@@ -126,7 +132,44 @@ char *escape_encode(const char *text, bool (*is_needed)(unsigned char byte))
 	return escaped;
 }
 
+/* Also what targetcli does not take as part of a value, and what would garble a message. */
+static bool escape_advised(unsigned char byte)
+{
+	return escape_needed(byte) || escape_garbles(byte) || strchr("\"'`^{|}", byte) != NULL;
+}
+
 char *tcmu_ext_options_escape(const char *path)
 {
-	return escape_encode(path, escape_needed);
+	return escape_encode(path, escape_advised);
+}
+
+/* Appends one byte, between the quotation marks '' or, with `c_escapes`, $''. */
+static char *append_for_shell(char *to, char byte, bool c_escapes)
+{
+	if (escape_garbles((unsigned char)byte))
+		return to + sprintf(to, "\\%03o", (unsigned char)byte);
+	if (byte == '\'' && !c_escapes)
+		return stpcpy(to, "'\\''");
+	if (c_escapes && (byte == '\'' || byte == '\\'))
+		*to++ = '\\';
+	*to++ = byte;
+	return to;
+}
+
+char *escape_for_shell(const char *text)
+{
+	bool c_escapes = false;
+	char *quoted = malloc(strlen(text) * strlen("\\ooo") + sizeof("$''"));
+	char *to = quoted;
+
+	if (!quoted)
+		return NULL;
+	for (const char *at = text; *at; at++)
+		c_escapes |= escape_garbles((unsigned char)*at);
+	to = stpcpy(to, c_escapes ? "$'" : "'");
+	for (; *text; text++)
+		to = append_for_shell(to, *text, c_escapes);
+	*to++ = '\'';
+	*to = '\0';
+	return quoted;
 }

@@ -14,16 +14,11 @@ enum {
 	DISTANCE_MAXIMUM = 2, /* of a name that may have been meant */
 };
 
-static bool garbles_message(unsigned char byte)
-{
-	return byte < ' ' || byte >= 0x7f;
-}
-
 char *refusal_quote(const char *text, size_t bytes)
 {
 	bool whole = bytes <= QUOTED_MAXIMUM_BYTES;
 	char *copy = strndup(text, whole ? bytes : QUOTED_MAXIMUM_BYTES);
-	char *shown = copy ? escape_encode(copy, garbles_message) : NULL;
+	char *shown = copy ? escape_encode(copy, escape_garbles) : NULL;
 	char *quoted = shown ? format_text("\"%s%s\"", shown, whole ? "" : "...") : NULL;
 
 	free(copy);

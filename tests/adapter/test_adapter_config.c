@@ -90,7 +90,13 @@ static void refuses_bad_paths(void **state)
 	refuse_text(handler, format("file/disk.img"), "absolute|/var/lib");
 	refuse_text(handler, format("file/%s/missing.img", directory),
 		    "missing.img|truncate|create=sparse");
-	refuse_text(handler, format("file/%s/none/new.img;create=full", directory), "directory");
+	refuse_text(handler, format("file/%s/none/new.img;create=full", directory),
+		    "make its directory first (mkdir -p '|/none')");
+	refuse_text(handler, format("file/%s/new.img/;create=full", directory),
+		    "leave the slash out");
+	refuse_text(handler, format("file/%s/below", image), "is a regular file|directories");
+	refuse_text(handler, format("file/%s/it%%27s%%20missing", directory),
+		    "/it%27s%20missing|(truncate -s SIZE '|/it'\\''s missing')");
 	refuse_text(handler, format("file/%s", directory), "directory|regular file");
 	refuse_text(handler, format("file/%s", fifo), "FIFO|regular file");
 	refuse_text(handler, format("file//dev/null"), "character device|regular file");

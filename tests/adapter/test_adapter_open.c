@@ -290,7 +290,7 @@ static void splits_long_messages(void **state)
 	(void)state;
 	memset(dev.cfgstring + strlen("file/"), '/', 200);
 	memset(dev.cfgstring + 100, 'x', 100);
-	dev.cfgstring[205] = '\0';
+	dev.cfgstring[200] = '\0';
 	refuse_open(&dev, -ENOENT, "create=sparse");
 	assert_true(standin_log_longest_line() <= 170);
 }

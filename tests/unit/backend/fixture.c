@@ -188,6 +188,13 @@ void fixture_open_fails(struct fixture *fixture,
 	check(strstr(fixture->message, text), "\"%s\" is not in: %s", text, fixture->message);
 }
 
+int fixture_check_config(struct fixture *fixture, char **reason)
+{
+	free(*reason);
+	*reason = (char *)fixture; /* to be set in all cases */
+	return (tcmu_ext_backend_file.check)(&fixture->config, reason);
+}
+
 static void *instance(const struct fixture *fixture)
 {
 	return fixture->backend->instance;

@@ -52,6 +52,9 @@ void fixture_open_fails(struct fixture *fixture,
 			const struct tcmu_ext_backend_operations *operations, int error,
 			const char *text);
 
+/* What `check` of the backend `file` returns. Frees the reason there was before. */
+int fixture_check_config(struct fixture *fixture, char **reason);
+
 /* The operations of the open backend. */
 int backend_read(struct fixture *fixture, void *memory, uint64_t offset, size_t bytes,
 		 size_t *done_bytes);

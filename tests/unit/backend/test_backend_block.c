@@ -140,6 +140,9 @@ static void test_only_block_devices(void **state)
 	check_refused(fixture, -EINVAL, "is a regular file: use user:file for it");
 	unlink(fixture->path);
 	check_refused(fixture, -ENOENT, "there is no device");
+	strcat(fixture->path, "/");
+	check_refused(fixture, -EINVAL, "leave the slash out");
+	fixture->path[strlen(fixture->path) - 1] = '\0';
 	assert_int_equal(mkfifo(fixture->path, 0600), 0);
 	check_refused(fixture, -EINVAL, "is a FIFO: give the path of a block device");
 	fixture->config.path = fixture->directory;
@@ -218,7 +221,7 @@ static void test_direct_io_needs_the_blocks_of_the_device(void **state)
 static void test_memory_that_runs_out(void **state)
 {
 	struct fixture *fixture = *state;
-	long actions[] = { SHIM_PASS, SHIM_PASS, SHIM_PASS, SHIM_PASS };
+	long actions[] = { SHIM_PASS, SHIM_PASS, SHIM_PASS, SHIM_PASS, SHIM_PASS };
 	char *reason = (char *)fixture;
 
 	for (size_t i = 0; i < ARRAY_COUNT(actions); i++) {
@@ -229,9 +232,14 @@ static void test_memory_that_runs_out(void **state)
 				 -ENOMEM);
 		actions[i] = SHIM_PASS;
 	}
-	shim_script(SHIM_ALLOCATE_MEMORY, -ENOMEM);
-	assert_int_equal((tcmu_ext_backend_block.check)(&fixture->config, &reason), -ENOMEM);
-	assert_null(reason);
+	for (int kind = 0; kind < 2; kind++) { /* a file, which it cannot serve; nothing */
+		shim_device.inode = 0;
+		shim_script(SHIM_ALLOCATE_MEMORY, -ENOMEM);
+		assert_int_equal((tcmu_ext_backend_block.check)(&fixture->config, &reason),
+				 -ENOMEM);
+		assert_null(reason);
+		unlink(fixture->path);
+	}
 	assert_int_equal(shim_count(SHIM_OPEN_PATH), 0);
 }
 
