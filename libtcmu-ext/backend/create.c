@@ -109,9 +109,12 @@ int creation_fill(const struct creation *creation, const struct storage *storage
 		error = flush_directory(creation->directory_fd);
 	if (error)
 		return log_failure(storage, error, "");
-	log_message(&storage->log, TCMU_EXT_LOG_INFO,
-		    "%s did not exist: created with %" PRIu64 " bytes, %s", storage->name,
-		    storage->lun_bytes, full ? "all of them allocated" : "none of them allocated");
+	/* Nobody can tell a LUN's first start from one at which the file has gone. */
+	log_message(&storage->log, TCMU_EXT_LOG_WARNING,
+		    "%s did not exist: this disk is new and empty (%" PRIu64 " bytes, %s "
+		    "allocated); if it should hold data, delete the backstore, then look for the "
+		    "file and whether its file system is mounted",
+		    storage->name, storage->lun_bytes, full ? "all" : "none");
 	return 0;
 }
 

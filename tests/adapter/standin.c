@@ -150,24 +150,27 @@ static struct {
 	size_t longest_line;
 } log_book;
 
-__attribute__((format(printf, 2, 0))) static void log_add(struct tcmu_device *dev,
-							  const char *format, va_list arguments)
+__attribute__((format(printf, 3, 0))) static void log_add(struct tcmu_device *dev,
+							  const char *level, const char *format,
+							  va_list arguments)
 {
-	char *line;
+	char *line, *marked;
 	int bytes = vasprintf(&line, format, arguments);
+	int marked_bytes = asprintf(&marked, "[%s] %s", level, line);
 
-	assert_non_null(dev);
+	assert_non_null(dev); /* the daemon names it in each line */
 	assert_true(bytes > 0 && line[bytes - 1] == '\n');
-	log_book.text = realloc(log_book.text, log_book.bytes + (size_t)bytes + 1);
+	log_book.text = realloc(log_book.text, log_book.bytes + (size_t)marked_bytes + 1);
 	assert_non_null(log_book.text);
-	memcpy(log_book.text + log_book.bytes, line, (size_t)bytes + 1);
-	log_book.bytes += (size_t)bytes;
+	memcpy(log_book.text + log_book.bytes, marked, (size_t)marked_bytes + 1);
+	log_book.bytes += (size_t)marked_bytes;
+	free(marked);
 	if ((size_t)bytes > log_book.longest_line)
 		log_book.longest_line = (size_t)bytes;
 	free(line);
 }
 
-#define MESSAGE_FUNCTION(name)                                                                 \
+#define MESSAGE_FUNCTION(name, level)                                                          \
 	void name(struct tcmu_device *dev, const char *function, int line, const char *format, \
 		  ...)                                                                         \
 	{                                                                                      \
@@ -175,14 +178,14 @@ __attribute__((format(printf, 2, 0))) static void log_add(struct tcmu_device *de
                                                                                                \
 		(void)function, (void)line;                                                    \
 		va_start(arguments, format);                                                   \
-		log_add(dev, format, arguments);                                               \
+		log_add(dev, level, format, arguments);                                        \
 		va_end(arguments);                                                             \
 	}
 
-MESSAGE_FUNCTION(tcmu_err_message)
-MESSAGE_FUNCTION(tcmu_warn_message)
-MESSAGE_FUNCTION(tcmu_info_message)
-MESSAGE_FUNCTION(tcmu_dbg_message)
+MESSAGE_FUNCTION(tcmu_err_message, "ERROR")
+MESSAGE_FUNCTION(tcmu_warn_message, "WARN")
+MESSAGE_FUNCTION(tcmu_info_message, "INFO")
+MESSAGE_FUNCTION(tcmu_dbg_message, "DEBUG")
 
 const char *standin_log(void)
 {

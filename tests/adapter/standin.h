@@ -45,7 +45,8 @@ const struct tcmur_handler *standin_load(const char *subtype);
 /* A LUN before it is opened: the kernel's defaults. */
 struct tcmu_device standin_device(const char *cfgstring, uint64_t size_bytes);
 
-/* What was logged since the last standin_log_clear(), one message a line. */
+/* What was logged since the last standin_log_clear(), one message a line, after its level: "[WARN]
+ * ". */
 const char *standin_log(void);
 void standin_log_clear(void);
 /* The longest line logged, as the daemon would write it. */

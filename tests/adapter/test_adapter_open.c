@@ -272,6 +272,29 @@ static void makes_no_file_for_an_impossible_lun(void **state)
 	}
 }
 
+/* Data may have been expected: when the machine or the daemon starts, or the LUN is made. */
+static void warns_of_a_new_disk(void **state)
+{
+	char path[4096];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s.new", image);
+	for (int reopen = 0; reopen < 2; reopen++) {
+		struct tcmu_device dev = device(".new;create=sparse", SIZE_BYTES);
+
+		assert_int_equal(handler->open(&dev, reopen), 0);
+		logged("[WARN] ");
+		logged(".new did not exist: this disk is new and empty");
+		handler->close(&dev);
+		/* It is there now. */
+		standin_log_clear();
+		assert_int_equal(handler->open(&dev, reopen), 0);
+		assert_null(strstr(standin_log(), "[WARN] "));
+		handler->close(&dev);
+		assert_int_equal(unlink(path), 0);
+	}
+}
+
 static void accepts_what_echo_writes(void **state)
 {
 	struct tcmu_device dev = device(";ro\n", SIZE_BYTES);
@@ -398,6 +421,7 @@ int main(void)
 		cmocka_unit_test(refuses_a_file_in_use),
 		cmocka_unit_test(refuses_bad_strings_and_sizes),
 		cmocka_unit_test(makes_no_file_for_an_impossible_lun),
+		cmocka_unit_test(warns_of_a_new_disk),
 		cmocka_unit_test(accepts_what_echo_writes),
 		cmocka_unit_test(splits_long_messages),
 		cmocka_unit_test(refuses_without_permission),

@@ -31,6 +31,8 @@ static void remember(void *context, enum tcmu_ext_log_level level, const char *m
 	fixture->messages++;
 	if (level == TCMU_EXT_LOG_ERROR)
 		fixture->errors++;
+	if (level == TCMU_EXT_LOG_WARNING)
+		fixture->warnings++;
 }
 
 int fixture_setup(void **state)

@@ -24,6 +24,7 @@ struct fixture {
 	struct tcmu_ext_backend *backend;
 	char message[2048]; /* the last logged */
 	unsigned int errors;
+	unsigned int warnings;
 	unsigned int messages;
 	size_t open_fds;
 };

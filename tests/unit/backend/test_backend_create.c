@@ -52,8 +52,9 @@ static void test_sparse(void **state)
 	assert_int_equal(status.st_size, LUN_BYTES);
 	assert_int_equal(status.st_blocks, 0);
 	assert_int_equal(fixture->messages, 1);
+	assert_int_equal(fixture->warnings, 1);
 	assert_non_null(strstr(fixture->message, fixture->path));
-	assert_non_null(strstr(fixture->message, "1048576"));
+	assert_non_null(strstr(fixture->message, "new and empty (1048576 bytes, none allocated)"));
 }
 
 static void test_full(void **state)
@@ -66,6 +67,7 @@ static void test_full(void **state)
 	status = status_of(fixture->path);
 	assert_int_equal(status.st_size, LUN_BYTES);
 	assert_true(status.st_blocks * 512 >= LUN_BYTES);
+	assert_non_null(strstr(fixture->message, "new and empty (1048576 bytes, all allocated)"));
 	fixture_check_file_zero(fixture->path, 0, LUN_BYTES);
 }
 
