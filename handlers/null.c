@@ -5,6 +5,6 @@ const struct adapter_backstore adapter_backstore = {
 	.name = "Null backstore (tcmu-ext)",
 	.subtype = "null",
 	.operations = &tcmu_ext_backend_null,
-	.form = "anything  keeps no data; see tcmu-ext-null(5)",
+	.form = "anything, without options  keeps no data; see tcmu-ext-null(5)",
 	.product_identification = "TCMU null",
 };

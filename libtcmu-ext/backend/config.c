@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plumbing/log.h"
+#include "plumbing/refusal.h"
+
 static const char *const cache_choices[] = {
 	[TCMU_EXT_CACHE_WRITEBACK] = "writeback",
 	[TCMU_EXT_CACHE_WRITETHROUGH] = "writethrough",
@@ -89,9 +92,25 @@ const struct tcmu_ext_option *tcmu_ext_backend_options(
 	return *count ? storage_options : NULL;
 }
 
-/* `null` opens nothing: any text will do for a path, or none. */
-static int parse_null(const char *text, char **path)
+static int refuse_null_options(const char *options, char **reason)
 {
+	char *quoted = refusal_quote(options, strlen(options));
+
+	if (quoted && reason)
+		*reason = format_text("user:null has no backing and takes no options: leave %s "
+				      "out; cfgstring may be any text without a semicolon",
+				      quoted);
+	free(quoted);
+	return -EINVAL;
+}
+
+/* `null` opens nothing: any text will do for a path, or none. */
+static int parse_null(const char *text, char **path, char **reason)
+{
+	const char *options = strchr(text, ';');
+
+	if (options)
+		return refuse_null_options(options, reason);
 	*path = strdup(text);
 	return *path ? 0 : -ENOMEM;
 }
@@ -107,8 +126,8 @@ int tcmu_ext_backend_config_parse(const struct tcmu_ext_backend_operations *oper
 	*config = (struct tcmu_ext_backend_config){ .struct_bytes = sizeof(*config) };
 	if (reason)
 		*reason = NULL;
-	if (operations == &tcmu_ext_backend_null && !strchr(text, ';'))
-		return parse_null(text, &config->path);
+	if (operations == &tcmu_ext_backend_null)
+		return parse_null(text, &config->path, reason);
 	return tcmu_ext_options_parse(text, options, count, config, &config->path, reason);
 }
 

@@ -8,11 +8,30 @@
 
 #include <tcmu-ext/iovec.h>
 
+#include "plumbing/log.h"
+
 enum { NULL_BLOCK_BYTES = 4096 };
 
 struct null_backend {
 	uint64_t size_bytes;
 };
+
+/* Whoever names a file or device may think that it keeps the data. */
+static void warn_of_path(const struct tcmu_ext_backend_config *config)
+{
+	char *name;
+
+	if (!config->path || config->path[0] != '/')
+		return;
+	name = tcmu_ext_options_escape(config->path);
+	if (name)
+		log_message(&config->log, TCMU_EXT_LOG_WARNING,
+			    "user:null has no backing: %s is not used, reads return zeroes and "
+			    "writes are dropped; for a disk that keeps data use user:file or "
+			    "user:block",
+			    name);
+	free(name);
+}
 
 static int null_open(const struct tcmu_ext_backend_config *config, void **instance)
 {
@@ -21,6 +40,7 @@ static int null_open(const struct tcmu_ext_backend_config *config, void **instan
 	if (!null)
 		return -ENOMEM;
 	null->size_bytes = config->size_bytes;
+	warn_of_path(config);
 	*instance = null;
 	return 0;
 }

@@ -240,7 +240,8 @@ static void null_wants_nothing(void **state)
 	(void)state;
 	accept_text(null, format("null/"));
 	accept_text(null, format("null/anything"));
-	refuse_text(null, format("null//x;cache=none"), "cache");
+	refuse_text(null, format("null//x;cache=none"), "no backing|takes no options|;cache=none");
+	refuse_text(null, format("null/x;ro"), "no backing|takes no options|\";ro\"");
 	refuse_text(null, format("nul/"), "user:null");
 }
 

@@ -389,11 +389,31 @@ static void test_null_takes_any_path(void **state)
 		assert_string_equal(config.path, texts[i]);
 		tcmu_ext_backend_config_clear(&config);
 	}
-	parse_fails(&tcmu_ext_backend_null, "/a;cache=none", "takes no options");
+	parse_fails(&tcmu_ext_backend_null, "/a;cache=none",
+		    "user:null has no backing and takes no options: leave \";cache=none\" out");
+	parse_fails(&tcmu_ext_backend_null, "x;ro;\n", "leave \";ro;%0A\" out");
+	assert_int_equal(
+		tcmu_ext_backend_config_parse(&tcmu_ext_backend_null, "x;ro", &config, NULL),
+		-EINVAL);
 	shim_script(SHIM_ALLOCATE_MEMORY, -ENOMEM);
 	assert_int_equal(tcmu_ext_backend_config_parse(&tcmu_ext_backend_null, "", &config, NULL),
 			 -ENOMEM);
 	assert_null(config.path);
+}
+
+static void test_null_warns_of_a_path(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fixture->config.path = (char[]){ "/srv/a b" };
+	fixture_open(fixture, &tcmu_ext_backend_null, 4096);
+	assert_int_equal(fixture->warnings, 1);
+	assert_non_null(strstr(fixture->message, "no backing: /srv/a%20b is not used"));
+	fixture->config.path = (char[]){ "x" };
+	fixture_open(fixture, &tcmu_ext_backend_null, 4096);
+	fixture->config.path = NULL;
+	fixture_open(fixture, &tcmu_ext_backend_null, 4096);
+	assert_int_equal(fixture->messages, 1);
 }
 
 static void test_null_reads_zeroes_and_forgets_writes(void **state)
@@ -479,6 +499,7 @@ int main(void)
 		TEST(test_options_of_devices),
 		TEST(test_option_tables),
 		TEST(test_null_takes_any_path),
+		TEST(test_null_warns_of_a_path),
 		TEST(test_null_reads_zeroes_and_forgets_writes),
 		TEST(test_null_does_everything_else),
 	};
