@@ -46,6 +46,25 @@ static size_t trimmed_bytes(const char *text)
 	return bytes && text[bytes - 1] == '\n' ? bytes - 1 : bytes;
 }
 
+/* `value` is what follows the option's name. */
+static int refuse_runner_option(const char *value, char **reason)
+{
+	size_t digits = strspn(value, "0123456789");
+	char *written = strndup(value, strcspn(value, ";"));
+	char *shown = written ? tcmu_ext_options_escape(written) : NULL;
+
+	if (digits && value[digits] == ';')
+		*reason = sentence("tcmur_cmd_time_out must be the last option, since tcmu-runner "
+				   "takes the semicolon after it away");
+	else if (shown)
+		*reason = sentence("option tcmur_cmd_time_out does not take \"%.40s\": write whole "
+				   "seconds",
+				   shown);
+	free(written);
+	free(shown);
+	return -EINVAL;
+}
+
 /* Cuts off the runner's own option. It only works as the last one. */
 static int drop_runner_option(char *text, char **reason)
 {
@@ -55,11 +74,8 @@ static int drop_runner_option(char *text, char **reason)
 	if (!option)
 		return 0;
 	value = option + strlen(RUNNER_OPTION);
-	if (!*value || value[strspn(value, "0123456789")]) {
-		*reason = sentence("tcmur_cmd_time_out needs whole seconds and must be the last "
-				   "option, since tcmu-runner takes the semicolon after it away");
-		return -EINVAL;
-	}
+	if (!*value || value[strspn(value, "0123456789")])
+		return refuse_runner_option(value, reason);
 	*option = '\0';
 	return 0;
 }

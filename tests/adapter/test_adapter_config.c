@@ -175,8 +175,10 @@ static void knows_the_runners_option(void **state)
 	accept_text(handler, format("file/%s;ro;tcmur_cmd_time_out=30", image));
 	accept_text(handler, format("file/%s;tcmur_cmd_time_out=30\n", image));
 	refuse_text(handler, format("file/%s;tcmur_cmd_time_out=30;ro", image), "last");
-	refuse_text(handler, format("file/%s;tcmur_cmd_time_out=", image), "seconds");
-	refuse_text(handler, format("file/%s;tcmur_cmd_time_out=1h", image), "seconds");
+	refuse_text(handler, format("file/%s;tcmur_cmd_time_out=", image), "take \"\"|seconds");
+	refuse_text(handler, format("file/%s;tcmur_cmd_time_out=1h", image),
+		    "tcmur_cmd_time_out does not take \"1h\"|seconds");
+	refuse_text(handler, format("file/%s;tcmur_cmd_time_out=\xff\"9;ro", image), "\"%FF%229\"");
 }
 
 /* By the C library's measure, and without control characters. */
