@@ -66,9 +66,9 @@ TCMU_EXT_API char *tcmu_ext_options_describe(const char *form,
 					     size_t option_count);
 
 /*
- * Writes `path` with %XX for every byte that a configuration string cannot hold, that targetcli does
- * not take in one (quotation marks, `^`, `{`, `|`, `}`, bytes beyond ASCII), or that would garble a
- * terminal. The caller frees it; NULL if memory ran out. The inverse of what
+ * Writes `path` with %XX for every byte that a configuration string cannot hold, that targetcli
+ * does not take in one (quotation marks, `^`, `{`, `|`, `}`, bytes beyond ASCII), or that would
+ * garble a terminal. The caller frees it; NULL if memory ran out. The inverse of what
  * tcmu_ext_options_parse() does to a path.
  */
 TCMU_EXT_API char *tcmu_ext_options_escape(const char *path);
