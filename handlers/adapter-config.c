@@ -31,9 +31,9 @@ static char *sentence(const char *format, ...)
  */
 static const char *after_subtype(const char *text)
 {
-	size_t bytes = strlen(adapter_backstore.subtype);
+	size_t bytes = strlen(tcmu_ext_handler.subtype);
 
-	if (strncmp(text, adapter_backstore.subtype, bytes) != 0 || text[bytes] != '/')
+	if (strncmp(text, tcmu_ext_handler.subtype, bytes) != 0 || text[bytes] != '/')
 		return NULL;
 	return text + bytes + 1;
 }
@@ -80,6 +80,24 @@ static int drop_runner_option(char *text, char **reason)
 	return 0;
 }
 
+const struct tcmu_ext_option *adapter_options(size_t *count)
+{
+	if (!tcmu_ext_handler.options)
+		return tcmu_ext_backend_options(tcmu_ext_handler.operations, count);
+	*count = tcmu_ext_handler.option_count;
+	return tcmu_ext_handler.options;
+}
+
+static int parse_options(const char *text, struct tcmu_ext_backend_config *config, char **reason)
+{
+	if (!tcmu_ext_handler.options)
+		return tcmu_ext_backend_config_parse(tcmu_ext_handler.operations, text, config,
+						     reason);
+	*config = (struct tcmu_ext_backend_config){ .struct_bytes = sizeof(*config) };
+	return tcmu_ext_options_parse(text, tcmu_ext_handler.options, tcmu_ext_handler.option_count,
+				      config, &config->path, reason);
+}
+
 /* Parses what follows the subtype. */
 static int parse(const char *text, struct tcmu_ext_backend_config *config, char **reason)
 {
@@ -90,8 +108,7 @@ static int parse(const char *text, struct tcmu_ext_backend_config *config, char 
 		return -ENOMEM;
 	error = drop_runner_option(own, reason);
 	if (!error)
-		error = tcmu_ext_backend_config_parse(adapter_backstore.operations, own, config,
-						      reason);
+		error = parse_options(own, config, reason);
 	free(own);
 	return error;
 }
@@ -100,7 +117,7 @@ static int refuse_length(char **reason)
 {
 	*reason = sentence("the configuration string is too long to arrive whole: with \"%s/\" "
 			   "it may have %d bytes; use a shorter path or a symbolic link",
-			   adapter_backstore.subtype, TCMU_EXT_CONFIG_STRING_MAXIMUM_BYTES);
+			   tcmu_ext_handler.subtype, TCMU_EXT_CONFIG_STRING_MAXIMUM_BYTES);
 	return -ENAMETOOLONG;
 }
 
@@ -108,8 +125,8 @@ static int refuse_subtype(char **reason)
 {
 	*reason = sentence("this is the handler \"%s\": write user:%s as the backstore, or %s/ "
 			   "before the path",
-			   adapter_backstore.subtype, adapter_backstore.subtype,
-			   adapter_backstore.subtype);
+			   tcmu_ext_handler.subtype, tcmu_ext_handler.subtype,
+			   tcmu_ext_handler.subtype);
 	return -EINVAL;
 }
 
@@ -131,7 +148,7 @@ int adapter_parse_config(const char *text, struct tcmu_ext_backend_config *confi
  */
 static int parse_proposed(const char *text, struct tcmu_ext_backend_config *config, char **reason)
 {
-	size_t prefix_bytes = strlen(adapter_backstore.subtype) + 1;
+	size_t prefix_bytes = strlen(tcmu_ext_handler.subtype) + 1;
 
 	if (*text != '/')
 		return adapter_parse_config(text, config, reason);
@@ -146,8 +163,8 @@ static int check(const char *text, char **reason)
 	struct tcmu_ext_backend_config config = { .struct_bytes = sizeof(config) };
 	int error = parse_proposed(text, &config, reason);
 
-	if (!error && adapter_backstore.operations->check)
-		error = adapter_backstore.operations->check(&config, reason);
+	if (!error && tcmu_ext_handler.operations->check)
+		error = tcmu_ext_handler.operations->check(&config, reason);
 	tcmu_ext_backend_config_clear(&config);
 	return error;
 }

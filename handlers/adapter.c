@@ -74,7 +74,7 @@ static struct tcmu_ext_disk_config disk_config(struct tcmu_device *dev,
 		/* The kernel's target core does these for every backstore, and rejects the rest. */
 		.task_management_functions = ABORT_TASK | LOGICAL_UNIT_RESET,
 		.vendor_identification = "LIO-ORG", /* as the runner's VPD page 83h */
-		.product_identification = adapter_backstore.product_identification,
+		.product_identification = tcmu_ext_handler.product_identification,
 		.io = (enum tcmu_ext_io_mode)config->io,
 		.log = adapter_log(dev),
 	};
@@ -91,7 +91,7 @@ static int make_disk(struct tcmu_device *dev, const struct tcmu_ext_backend_conf
 	int error = tcmu_ext_disk_config_check(&disk); /* before a file is made for it */
 
 	if (!error)
-		error = tcmu_ext_backend_open(adapter_backstore.operations, config, &lun->backend);
+		error = tcmu_ext_backend_open(tcmu_ext_handler.operations, config, &lun->backend);
 	if (error)
 		return error;
 	disk.write_cache = adapter_initial_write_cache(dev, configured, config->succeeds);
@@ -115,7 +115,7 @@ static int make_lun(struct tcmu_device *dev, struct tcmu_ext_backend_config *con
 	if (!lun)
 		return error;
 	lun->path =
-		tcmu_ext_options_escape(*config->path ? config->path : adapter_backstore.subtype);
+		tcmu_ext_options_escape(*config->path ? config->path : tcmu_ext_handler.subtype);
 	if (lun->path)
 		error = make_disk(dev, config, lun);
 	if (error) {
@@ -250,11 +250,11 @@ int handler_init(void)
 	const struct tcmu_ext_option *options;
 	size_t option_count;
 
-	options = tcmu_ext_backend_options(adapter_backstore.operations, &option_count);
-	handler.name = adapter_backstore.name;
-	handler.subtype = adapter_backstore.subtype;
+	options = adapter_options(&option_count);
+	handler.name = tcmu_ext_handler.name;
+	handler.subtype = tcmu_ext_handler.subtype;
 	/* Lives as long as the daemon, which never unloads a handler. */
-	handler.cfg_desc = tcmu_ext_options_describe(adapter_backstore.form, options, option_count);
+	handler.cfg_desc = tcmu_ext_options_describe(tcmu_ext_handler.form, options, option_count);
 	if (!handler.cfg_desc)
 		return -ENOMEM;
 	survive_file_size_limit();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
 /*
  * The adapter between tcmu-runner and the library: everything a handler does beyond naming its
- * backend. Each plugin is this adapter and one struct adapter_backstore.
+ * backend. Each plugin is this adapter and one struct tcmu_ext_handler. It is installed as a static
+ * library, for the plugins of other authors.
  *
  * Threads: the runner calls open, check_config and reconfig on its main thread, and the command
  * callouts of a LUN on that LUN's ring thread. A LUN is opened before its ring thread is made, and
@@ -19,21 +20,10 @@
 
 #include <tcmu-ext/backend.h>
 #include <tcmu-ext/disk.h>
+#include <tcmu-ext/handler.h>
 #include <tcmu-ext/log.h>
 
 #include "tcmu-runner-abi.h"
-
-/* What tells one handler from another. */
-struct adapter_backstore {
-	const char *name;    /* for the runner's log */
-	const char *subtype; /* what precedes the first slash of a configuration string */
-	const struct tcmu_ext_backend_operations *operations;
-	const char *form; /* of the configuration string, for help texts */
-	const char *product_identification;
-};
-
-/* Defined once in each plugin. */
-extern const struct adapter_backstore adapter_backstore;
 
 /* A read, write or flush that the runner's own emulation asks for. */
 struct adapter_request {
@@ -137,6 +127,9 @@ void adapter_ring_set_data_in_bytes(struct adapter_ring *ring, const struct tcmu
 				    uint32_t data_in_bytes);
 
 /* adapter-config.c */
+
+/* The options of the handler. */
+const struct tcmu_ext_option *adapter_options(size_t *count);
 
 bool adapter_check_config(const char *text, char **reason);
 

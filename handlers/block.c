@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
-#include "adapter.h"
+#include <tcmu-ext/handler.h>
 
-const struct adapter_backstore adapter_backstore = {
+const struct tcmu_ext_handler tcmu_ext_handler = {
 	.name = "Block device backstore (tcmu-ext)",
 	.subtype = "block",
 	.operations = &tcmu_ext_backend_block,
