@@ -227,13 +227,18 @@ static void remember_loaded(const struct tcmur_handler *handler)
 
 const struct tcmur_handler *standin_load(const char *subtype)
 {
+	return standin_load_from(HANDLER_DIRECTORY, subtype);
+}
+
+const struct tcmur_handler *standin_load_from(const char *directory, const char *subtype)
+{
 	char path[4096];
 	int (*handler_init)(void);
 	void *plugin;
 
 	if (find_loaded(subtype))
 		return find_loaded(subtype);
-	snprintf(path, sizeof(path), "%s/handler_%s.so", HANDLER_DIRECTORY, subtype);
+	snprintf(path, sizeof(path), "%s/handler_%s.so", directory, subtype);
 	plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!plugin)
 		fail_msg("%s", dlerror());

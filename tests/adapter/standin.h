@@ -41,6 +41,8 @@ void standin_wait(unsigned int completions);
 
 /* Loads handler_`subtype`.so and returns what it registered. Never unloaded, as in the daemon. */
 const struct tcmur_handler *standin_load(const char *subtype);
+/* The same of one that is not among those built here. */
+const struct tcmur_handler *standin_load_from(const char *directory, const char *subtype);
 
 /* A LUN before it is opened: the kernel's defaults. */
 struct tcmu_device standin_device(const char *cfgstring, uint64_t size_bytes);
