@@ -145,7 +145,7 @@ static enum tcmu_ext_status check_list(const struct tcmu_ext_disk *disk,
 				       struct tcmu_ext_command *command,
 				       const struct tcmu_ext_copy_limits *limits)
 {
-	struct parameter_list list;
+	struct parameter_list list = { .cscd_bytes = 0 };
 	enum tcmu_ext_status status = fetch_list(disk, command, limits, &list);
 	const uint8_t *segments;
 

@@ -181,7 +181,7 @@ static void takes_its_own_options_only(void **state)
 	assert_true(handler->check_config("ram-example//a;io=inline", &reason));
 	assert_false(handler->check_config("ram-example//a;io=none", &reason));
 	assert_string_equal(
-		reason, "option io does not take that value: write io=inline, io=auto or io=async");
+		reason, "option io does not take \"none\": write io=inline, io=auto or io=async");
 	free(reason);
 	assert_false(handler->check_config("ram-example//a;cache=none", &reason));
 	assert_string_equal(reason, "there is no option \"cache\"; options are io");

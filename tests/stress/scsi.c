@@ -8,6 +8,7 @@
 
 enum {
 	PAUSE_MICROSECONDS = 1000,
+	REMOVAL_PAUSES = 30000,
 
 	STATUS_GOOD = 0x00,
 	STATUS_CHECK_CONDITION = 0x02,
@@ -16,6 +17,7 @@ enum {
 	KEY_UNIT_ATTENTION = 0x06,
 	KEY_MISCOMPARE = 0x0e,
 	HOST_NO_CONNECT = 0x01,
+	HOST_ERROR = 0x07,
 	HOST_TRANSPORT_FAILFAST = 0x0f,
 };
 
@@ -44,6 +46,7 @@ enum answer {
 	ANSWER_MISCOMPARE,
 	ANSWER_AGAIN,
 	ANSWER_GONE,
+	ANSWER_HOST_ERROR,
 	ANSWER_WRONG,
 };
 
@@ -52,6 +55,8 @@ static enum answer answer_of(const struct transport_command *command)
 	if (command->host_status == HOST_NO_CONNECT ||
 	    command->host_status == HOST_TRANSPORT_FAILFAST)
 		return ANSWER_GONE;
+	if (command->host_status == HOST_ERROR)
+		return ANSWER_HOST_ERROR;
 	if (command->host_status)
 		return ANSWER_WRONG;
 	switch (command->status) {
@@ -81,6 +86,26 @@ static _Noreturn void report(const struct transport_command *command)
 	     command->host_status, sense_key(sense), sense[12], sense[13]);
 }
 
+/* Linux ends the commands of a disk that it is about to remove with the host's error, too. */
+static bool is_being_removed(int handle)
+{
+	static const uint8_t test_unit_ready[6];
+
+	for (unsigned int i = 0; i < REMOVAL_PAUSES; i++) {
+		struct transport_command command = { .cdb = test_unit_ready,
+						     .cdb_bytes = sizeof(test_unit_ready) };
+		enum answer answer;
+
+		if (!transport_send(handle, &command))
+			return true;
+		answer = answer_of(&command);
+		if (answer != ANSWER_HOST_ERROR)
+			return answer == ANSWER_GONE;
+		usleep(PAUSE_MICROSECONDS);
+	}
+	return false;
+}
+
 enum scsi_outcome scsi_send(int handle, const uint8_t *cdb, size_t cdb_bytes, bool to_disk,
 			    void *data, size_t data_bytes)
 {
@@ -105,6 +130,10 @@ enum scsi_outcome scsi_send(int handle, const uint8_t *cdb, size_t cdb_bytes, bo
 		case ANSWER_AGAIN:
 			usleep(PAUSE_MICROSECONDS);
 			break;
+		case ANSWER_HOST_ERROR:
+			if (is_being_removed(handle))
+				return SCSI_GONE;
+			report(&command);
 		case ANSWER_WRONG:
 			report(&command);
 		}
