@@ -11,6 +11,8 @@
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 
+#include "plumbing/log.h"
+
 enum {
 	ZERO_PAGE_BYTES = 4096, /* covers every alignment of O_DIRECT accepted */
 	ZERO_PAGES_PER_CALL = 256,
@@ -67,6 +69,18 @@ static int call_range(range_function function, const struct storage *storage, ui
 	return error;
 }
 
+/* Some devices take back what they said of themselves: loop on tmpfs, when zeroes were to stay. */
+static void set_unsupported(struct storage *storage, enum zero_method method)
+{
+	bool known = atomic_exchange(&storage->zero_unsupported[method], true);
+
+	if (!known && method == ZERO_PUNCH_HOLE && storage->discard_method == DISCARD_ZERO)
+		log_message(&storage->log, TCMU_EXT_LOG_WARNING,
+			    "%s no longer gives space back: what initiators discard is overwritten "
+			    "with zeroes instead; making the LUN anew tries again",
+			    storage->name);
+}
+
 /* Returns whether that settles it: the range is zero, or fails in a way nothing else would mend. */
 static bool try_method(struct storage *storage, enum zero_method method, uint64_t offset,
 		       uint64_t bytes, int *error)
@@ -92,7 +106,7 @@ static bool try_method(struct storage *storage, enum zero_method method, uint64_
 	case -EOPNOTSUPP:
 	case -ENOSYS:
 	case -ENOTTY:
-		storage->zero_unsupported[method] = true;
+		set_unsupported(storage, method);
 		return false;
 	case -EINVAL:    /* some file systems say this of a range they cannot do */
 	case -EBUSY:     /* pages of a device that another program has in use */

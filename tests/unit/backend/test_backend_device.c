@@ -201,12 +201,16 @@ static void test_discarding_with_zeroes(void **state)
 	assert_int_equal(shim_count(SHIM_BLKDISCARD), 0);
 	check_zeroed(fixture, RANGE_OFFSET, RANGE_BYTES);
 	assert_int_equal(backend_counters(fixture).punch_hole, 1);
+	assert_int_equal(fixture->messages, 0);
 	/* The device takes back what it said of itself: zeroes have been promised since. */
 	shim_always(SHIM_PUNCH_HOLE, -EOPNOTSUPP);
+	assert_int_equal(backend_discard(fixture, RANGE_OFFSET, 4096), 0);
 	assert_int_equal(backend_discard(fixture, RANGE_OFFSET, RANGE_BYTES + 4096), 0);
 	assert_int_equal(shim_count(SHIM_BLKDISCARD), 0);
 	check_zeroed(fixture, RANGE_OFFSET, RANGE_BYTES + 4096);
-	assert_int_equal(backend_counters(fixture).zero_range, 1);
+	assert_int_equal(backend_counters(fixture).zero_range, 2);
+	assert_int_equal(fixture->messages, 1);
+	assert_non_null(strstr(fixture->message, "no longer gives space back"));
 }
 
 static void test_discarding_without_zeroes(void **state)
