@@ -232,6 +232,15 @@ static void survive_file_size_limit(void)
 		signal(SIGXFSZ, SIG_IGN);
 }
 
+/* The runner makes a D-Bus object of this name, and falls over one that may not be. */
+static bool is_usable_subtype(const char *subtype)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789_";
+
+	return *subtype && !subtype[strspn(subtype, allowed)];
+}
+
 /* The one symbol a plugin exports. Called once, before any other function here. */
 __attribute__((visibility("default"))) int handler_init(void);
 
@@ -250,6 +259,15 @@ int handler_init(void)
 	const struct tcmu_ext_option *options;
 	size_t option_count;
 
+	if (!is_usable_subtype(tcmu_ext_handler.subtype)) {
+		adapter_message(
+			NULL, TCMU_EXT_LOG_ERROR,
+			"the handler \"%s\" cannot be used: its subtype \"%s\" is to consist "
+			"of letters, digits and underscores of ASCII; its author has to rename "
+			"it",
+			tcmu_ext_handler.name, tcmu_ext_handler.subtype);
+		return -EINVAL;
+	}
 	options = adapter_options(&option_count);
 	handler.name = tcmu_ext_handler.name;
 	handler.subtype = tcmu_ext_handler.subtype;

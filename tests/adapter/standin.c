@@ -150,6 +150,8 @@ static struct {
 	size_t longest_line;
 } log_book;
 
+static bool is_loading; /* there is no LUN yet */
+
 __attribute__((format(printf, 3, 0))) static void log_add(struct tcmu_device *dev,
 							  const char *level, const char *format,
 							  va_list arguments)
@@ -158,7 +160,7 @@ __attribute__((format(printf, 3, 0))) static void log_add(struct tcmu_device *de
 	int bytes = vasprintf(&line, format, arguments);
 	int marked_bytes = asprintf(&marked, "[%s] %s", level, line);
 
-	assert_non_null(dev); /* the daemon names it in each line */
+	assert_true(dev || is_loading); /* the daemon names it in each line */
 	assert_true(bytes > 0 && line[bytes - 1] == '\n');
 	log_book.text = realloc(log_book.text, log_book.bytes + (size_t)marked_bytes + 1);
 	assert_non_null(log_book.text);
@@ -230,25 +232,47 @@ const struct tcmur_handler *standin_load(const char *subtype)
 	return standin_load_from(HANDLER_DIRECTORY, subtype);
 }
 
-const struct tcmur_handler *standin_load_from(const char *directory, const char *subtype)
+/* What handler_init() of handler_`name`.so returns, and what it registers. */
+static int initialize(const char *directory, const char *name, const struct tcmur_handler **handler)
 {
 	char path[4096];
 	int (*handler_init)(void);
 	void *plugin;
+	int error;
 
-	if (find_loaded(subtype))
-		return find_loaded(subtype);
-	snprintf(path, sizeof(path), "%s/handler_%s.so", directory, subtype);
+	snprintf(path, sizeof(path), "%s/handler_%s.so", directory, name);
 	plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!plugin)
 		fail_msg("%s", dlerror());
 	*(void **)&handler_init = dlsym(plugin, "handler_init");
 	assert_non_null(handler_init);
 	registered = NULL;
-	assert_int_equal(handler_init(), 0);
-	assert_non_null(registered);
-	remember_loaded(registered);
-	return registered;
+	is_loading = true;
+	error = handler_init();
+	is_loading = false;
+	*handler = registered;
+	return error;
+}
+
+const struct tcmur_handler *standin_load_from(const char *directory, const char *subtype)
+{
+	const struct tcmur_handler *handler = find_loaded(subtype);
+
+	if (handler)
+		return handler;
+	assert_int_equal(initialize(directory, subtype, &handler), 0);
+	assert_non_null(handler);
+	remember_loaded(handler);
+	return handler;
+}
+
+int standin_load_refused(const char *directory, const char *name)
+{
+	const struct tcmur_handler *handler;
+	int error = initialize(directory, name, &handler);
+
+	assert_null(handler);
+	return error;
 }
 
 struct tcmu_device standin_device(const char *cfgstring, uint64_t size_bytes)

@@ -43,6 +43,8 @@ void standin_wait(unsigned int completions);
 const struct tcmur_handler *standin_load(const char *subtype);
 /* The same of one that is not among those built here. */
 const struct tcmur_handler *standin_load_from(const char *directory, const char *subtype);
+/* Loads one from there that does not want to be registered, and returns why. */
+int standin_load_refused(const char *directory, const char *name);
 
 /* A LUN before it is opened: the kernel's defaults. */
 struct tcmu_device standin_device(const char *cfgstring, uint64_t size_bytes);

@@ -20,8 +20,8 @@ static int open_lun(void **state)
 {
 	char text[64];
 
-	handler = standin_load_from(directory, "ram-example");
-	snprintf(text, sizeof(text), "ram-example//scratch%s", (const char *)*state);
+	handler = standin_load_from(directory, "ram_example");
+	snprintf(text, sizeof(text), "ram_example//scratch%s", (const char *)*state);
 	dev = standin_device(text, SIZE_BYTES);
 	return handler->open(&dev, false);
 }
@@ -178,12 +178,12 @@ static void takes_its_own_options_only(void **state)
 
 	(void)state;
 	assert_non_null(strstr(handler->cfg_desc, "io=inline|auto|async"));
-	assert_true(handler->check_config("ram-example//a;io=inline", &reason));
-	assert_false(handler->check_config("ram-example//a;io=none", &reason));
+	assert_true(handler->check_config("ram_example//a;io=inline", &reason));
+	assert_false(handler->check_config("ram_example//a;io=none", &reason));
 	assert_string_equal(
 		reason, "option io does not take \"none\": write io=inline, io=auto or io=async");
 	free(reason);
-	assert_false(handler->check_config("ram-example//a;cache=none", &reason));
+	assert_false(handler->check_config("ram_example//a;cache=none", &reason));
 	assert_string_equal(reason, "there is no option \"cache\"; options are io");
 	free(reason);
 }
@@ -199,8 +199,8 @@ static void refuse_open(struct tcmu_device *lun, int error, const char *words)
 
 static void refuses_to_open_what_it_cannot_serve(void **state)
 {
-	struct tcmu_device lost = standin_device("ram-example//lost", SIZE_BYTES);
-	struct tcmu_device huge = standin_device("ram-example//huge", UINT64_C(1) << 60);
+	struct tcmu_device lost = standin_device("ram_example//lost", SIZE_BYTES);
+	struct tcmu_device huge = standin_device("ram_example//huge", UINT64_C(1) << 60);
 
 	(void)state;
 	lost.enabled = 1; /* in use since before this daemon */

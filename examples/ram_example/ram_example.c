@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
 /*
- * user:ram-example, a handler of one's own: a disk in memory. docs/handler-authors.md goes through
+ * user:ram_example, a handler of one's own: a disk in memory. docs/handler-authors.md goes through
  * it. Only what tcmu-ext installs is needed to build it.
  *
  * What is written is gone when the daemon ends.
@@ -199,7 +199,7 @@ static const struct tcmu_ext_option ram_options[] = {
 
 const struct tcmu_ext_handler tcmu_ext_handler = {
 	.name = "Memory (example of tcmu-ext)",
-	.subtype = "ram-example",
+	.subtype = "ram_example",
 	.operations = &ram_operations,
 	.form = "/name[;option=value]...  a disk in memory, whose data goes with the daemon",
 	.product_identification = "RAM example",
