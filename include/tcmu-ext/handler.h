@@ -37,7 +37,8 @@ struct tcmu_ext_handler {
 	 * What precedes the first slash of a configuration string, and follows `user:` in
 	 * targetcli: letters, digits and underscores of ASCII, since tcmu-runner names a D-Bus
 	 * object after it; with another character the plugin is refused. None may be the beginning
-	 * of another handler's: libtcmu compares only as many characters as the administrator wrote.
+	 * of another handler's: libtcmu compares only as many characters as the administrator
+	 * wrote.
 	 */
 	const char *subtype;
 	const struct tcmu_ext_backend_operations *operations;

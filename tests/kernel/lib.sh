@@ -19,7 +19,10 @@ skip() {
 	exit 77
 }
 
-# test_start [FOLDER…]: what nearly every test begins with; the FOLDERs are those of stack_start.
+# Folders with plugins for stack_start, if not those of the build tree.
+test_plugins=()
+
+# test_start: what nearly every test begins with.
 test_start() {
 	mkdir -p "$test_files"
 	mount -t tmpfs -o size=1G,mode=755 tmpfs "$test_files"
@@ -31,7 +34,7 @@ test_start() {
 	# tcmu-runner inherits what these open, at each start the same.
 	pause
 	scsi_client_start
-	stack_start "$@"
+	stack_start ${test_plugins[@]+"${test_plugins[@]}"}
 }
 
 # wait_for_all PID…: waits for background jobs and returns 1 if any of them failed. `wait` itself
