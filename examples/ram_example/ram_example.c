@@ -21,15 +21,17 @@ struct ram {
 	uint64_t page_bytes;
 };
 
-/* Says what is wrong with which LUN, and what to do. */
+/* Says what is wrong with which LUN, and what to do. A path may hold any byte, a newline too. */
 static void report(const struct tcmu_ext_backend_config *config, const char *what)
 {
-	char message[512];
+	char *name = tcmu_ext_options_escape(config->path);
+	char message[1024];
 
-	if (!config->log.write)
-		return;
-	snprintf(message, sizeof(message), "%s: %s", config->path, what);
-	config->log.write(config->log.context, TCMU_EXT_LOG_ERROR, message);
+	if (name && config->log.write) {
+		snprintf(message, sizeof(message), "%s: %s", name, what);
+		config->log.write(config->log.context, TCMU_EXT_LOG_ERROR, message);
+	}
+	free(name);
 }
 
 static int allocate(struct ram *ram, const struct tcmu_ext_backend_config *config)

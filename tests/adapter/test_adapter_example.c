@@ -201,11 +201,14 @@ static void refuses_to_open_what_it_cannot_serve(void **state)
 {
 	struct tcmu_device lost = standin_device("ram_example//lost", SIZE_BYTES);
 	struct tcmu_device huge = standin_device("ram_example//huge", UINT64_C(1) << 60);
+	struct tcmu_device odd = standin_device("ram_example//a%0Ab", UINT64_C(1) << 60);
 
 	(void)state;
 	lost.enabled = 1; /* in use since before this daemon */
 	refuse_open(&lost, -ENODATA, "/lost: its data went with the daemon that had it");
 	refuse_open(&huge, -ENOMEM, "/huge: there is not enough memory");
+	/* Not as the beginning of another line of the log. */
+	refuse_open(&odd, -ENOMEM, "/a%0Ab: there is not enough memory");
 }
 
 #define TEST(function, options)                                                                    \
