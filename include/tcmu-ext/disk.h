@@ -236,6 +236,9 @@ TCMU_EXT_API enum tcmu_ext_status tcmu_ext_disk_flush(struct tcmu_ext_disk *disk
 
 /*
  * The same reads and writes on the engine, by any thread; `command` as for tcmu_ext_disk_submit().
+ * While one has not ended, or its completion function has not returned, tcmu_ext_disk_execute()
+ * leaves every READ and WRITE to the engine, which keeps all of them in order: also with those of a
+ * chain that begins on the thread that executes commands and goes on from completion functions.
  * These allocate memory; TASK SET FULL when there is none.
  */
 TCMU_EXT_API void tcmu_ext_disk_submit_read(struct tcmu_ext_disk *disk,

@@ -80,7 +80,10 @@ struct engine_owner {
 struct ring;
 
 struct engine {
-	/* How many requests have not ended, and how many of them change what they touch. */
+	/*
+	 * How many requests have not ended, and how many of them change what they touch. Both count
+	 * each of `accesses` once more.
+	 */
 	atomic_uint unfinished;
 	atomic_uint changing;
 
@@ -98,7 +101,12 @@ struct engine {
 	struct engine_request *earliest;
 	struct engine_request *latest;
 	unsigned int held_back; /* requests */
-	size_t completing;      /* requests whose completion functions are being called */
+	/*
+	 * Those allocated that have not ended, or whose completion functions, which may submit
+	 * more of them, have not returned.
+	 */
+	unsigned int accesses;
+	size_t completing; /* requests whose completion functions are being called */
 	struct engine_request *free;
 	unsigned int used; /* of `requests`; those from there on were never used */
 	bool stopping;
@@ -146,7 +154,7 @@ bool engine_has_conflict(struct engine *engine, uint64_t offset, uint64_t bytes,
 
 /*
  * Whether a transfer that the submitting thread means to do itself would have to wait for a request
- * that has not ended.
+ * that has not ended, or might meet one that a completion function submits while it is under way.
  */
 static inline bool engine_conflicts(struct engine *engine, uint64_t offset, uint64_t bytes,
 				    bool changes)

@@ -83,7 +83,7 @@ bool engine_has_conflict(struct engine *engine, uint64_t offset, uint64_t bytes,
 	bool has_conflict;
 
 	pthread_mutex_lock(&engine->lock);
-	has_conflict = count_conflicts(engine, offset, bytes, changes);
+	has_conflict = engine->accesses || count_conflicts(engine, offset, bytes, changes);
 	pthread_mutex_unlock(&engine->lock);
 	return has_conflict;
 }

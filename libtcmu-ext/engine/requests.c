@@ -59,6 +59,21 @@ void engine_submit(struct engine *engine, const struct engine_request *request)
 	append(engine, own);
 }
 
+/* With the engine locked. */
+static void begin_access(struct engine *engine)
+{
+	engine->accesses++;
+	atomic_fetch_add_explicit(&engine->unfinished, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&engine->changing, 1, memory_order_relaxed);
+}
+
+static void end_accesses(struct engine *engine, unsigned int count)
+{
+	engine->accesses -= count;
+	atomic_fetch_sub_explicit(&engine->unfinished, count, memory_order_release);
+	atomic_fetch_sub_explicit(&engine->changing, count, memory_order_release);
+}
+
 int engine_submit_allocated(struct engine *engine, const struct engine_request *request)
 {
 	struct engine_request *own = malloc(sizeof(*own));
@@ -68,6 +83,7 @@ int engine_submit_allocated(struct engine *engine, const struct engine_request *
 	*own = *request;
 	own->allocated = true;
 	pthread_mutex_lock(&engine->lock);
+	begin_access(engine);
 	append(engine, own);
 	return 0;
 }
@@ -78,6 +94,7 @@ struct completion {
 	void *context;
 	void *caller_command;
 	enum tcmu_ext_status status;
+	bool allocated;
 };
 
 static void release(struct engine *engine, struct engine_request *request)
@@ -105,6 +122,7 @@ static bool end_one(struct engine *engine, struct engine_request *request,
 		.context = request->command.context,
 		.caller_command = request->command.caller_command,
 		.status = request->status,
+		.allocated = request->allocated,
 	};
 	released = order_remove(engine, request);
 	release(engine, request);
@@ -116,10 +134,16 @@ static bool end_one(struct engine *engine, struct engine_request *request,
 /* Completion functions may submit more, so that it is not over before they have returned. */
 static void complete(struct engine *engine, const struct completion *completions, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
+	unsigned int accesses = 0;
+
+	for (size_t i = 0; i < count; i++) {
 		completions[i].complete(completions[i].context, completions[i].caller_command,
 					completions[i].status);
+		accesses += completions[i].allocated;
+	}
 	pthread_mutex_lock(&engine->lock);
+	if (accesses)
+		end_accesses(engine, accesses);
 	engine->completing -= count;
 	if (engine_is_idle(engine))
 		pthread_cond_signal(&engine->idle);

@@ -2,8 +2,8 @@
 /*
  * READ and WRITE by the disk's caller while the engine executes a command on other blocks: nothing
  * is allocated and no clock is read, but where that command may be in the way the engine's list is
- * looked through, with its mutex locked. The backend is the one for nothing, which never waits but
- * where a gate is closed.
+ * looked through, with its mutex locked. Beside a copy nothing is read or written. The backend is
+ * the one for nothing, which never waits but where a gate is closed.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -22,6 +22,7 @@ enum { BLOCK_BYTES = 512, BLOCKS = 64, HELD_BLOCK = 8, OTHER_BLOCK = 32 };
 
 static struct gate held = GATE_INITIALIZER;  /* that reads of HELD_BLOCK pass */
 static struct gate ended = GATE_INITIALIZER; /* commands on the engine */
+static struct gate steps = GATE_INITIALIZER; /* of a copy, as EXTENDED COPY takes them */
 
 static int gated_read(void *instance, struct iovec *iov, size_t iov_count, uint64_t offset,
 		      size_t bytes, unsigned int flags, size_t *done_bytes)
@@ -69,6 +70,7 @@ static int free_disk(void **state)
 {
 	(void)state;
 	gate_open(&held); /* a test that failed may have left it closed */
+	gate_open(&steps);
 	tcmu_ext_disk_destroy(disk);
 	tcmu_ext_backend_close(backend);
 	return 0;
@@ -124,6 +126,47 @@ static void hold_change(void)
 	field_put(cdb.bytes + 2, 8, HELD_BLOCK);
 	cdb.bytes[13] = 1;
 	hold(cdb);
+}
+
+/* The first step has been completed: its completion function submits the next. */
+static void end_step(void *context, void *caller_command, enum tcmu_ext_status status)
+{
+	static uint8_t sense[TCMU_EXT_SENSE_BYTES];
+	static struct iovec iov;
+	const struct tcmu_ext_command next = {
+		.iov = &iov,
+		.iov_count = 1,
+		.sense = sense,
+		.sense_bytes = sizeof(sense),
+		.complete = note_end,
+	};
+
+	(void)context;
+	check(status == TCMU_EXT_STATUS_GOOD, "status %d", status);
+	gate_pass(&steps);
+	iov = (struct iovec){ caller_command, BLOCK_BYTES };
+	tcmu_ext_disk_submit_write(disk, &next, OTHER_BLOCK * BLOCK_BYTES, BLOCK_BYTES);
+}
+
+/* Has the engine read a block, and be held up between that and the write that is to follow. */
+static void hold_copy(void)
+{
+	static uint8_t data[BLOCK_BYTES], sense[TCMU_EXT_SENSE_BYTES];
+	static struct iovec iov;
+	const struct tcmu_ext_command command = {
+		.iov = &iov,
+		.iov_count = 1,
+		.sense = sense,
+		.sense_bytes = sizeof(sense),
+		.complete = end_step,
+		.caller_command = data,
+	};
+	unsigned int before = gate_count(&steps);
+
+	iov = (struct iovec){ data, sizeof(data) };
+	gate_close(&steps);
+	tcmu_ext_disk_submit_read(disk, &command, 0, sizeof(data));
+	gate_wait_for(&steps, before + 1);
 }
 
 static enum tcmu_ext_status execute(uint8_t operation_code, uint64_t block,
@@ -197,6 +240,19 @@ static void test_beside_a_change_all_look(void **state)
 	let_go();
 }
 
+/* The engine's threads may submit the copy's next step at any moment, whatever was looked at. */
+static void test_beside_a_copy_nothing_is_done(void **state)
+{
+	(void)state;
+	hold_copy();
+	expect(TCMU_EXT_READ_10, OTHER_BLOCK, TCMU_EXT_STATUS_WOULD_BLOCK, 1);
+	expect(TCMU_EXT_WRITE_10, OTHER_BLOCK, TCMU_EXT_STATUS_WOULD_BLOCK, 1);
+	gate_open(&steps);
+	tcmu_ext_disk_drain(disk);
+	expect(TCMU_EXT_READ_10, OTHER_BLOCK, TCMU_EXT_STATUS_GOOD, 0);
+	expect(TCMU_EXT_WRITE_10, OTHER_BLOCK, TCMU_EXT_STATUS_GOOD, 0);
+}
+
 static void *read_other_block(void *argument)
 {
 	struct forbidden_calls calls;
@@ -232,6 +288,7 @@ int main(void)
 		disk_test(test_beside_nothing_nothing_is_locked),
 		disk_test(test_beside_a_read_writes_look),
 		disk_test(test_beside_a_change_all_look),
+		disk_test(test_beside_a_copy_nothing_is_done),
 		disk_test(test_who_looks_waits_for_who_has_locked),
 	};
 
