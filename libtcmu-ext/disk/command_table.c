@@ -70,6 +70,7 @@ const struct command_row command_table[] = {
 	  .cdb_bytes = 6,
 	  .usage = { 0, SELF_TEST, 0, 0, 0, 0 },
 	  .waits = true,
+	  .extent = extent_of_self_test,
 	  .execute = execute_send_diagnostic },
 	{ .operation_code = TCMU_EXT_READ_CAPACITY_10,
 	  .cdb_bytes = 10,

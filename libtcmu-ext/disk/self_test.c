@@ -18,6 +18,14 @@ static enum tcmu_ext_status read_block(struct tcmu_ext_disk *disk, struct tcmu_e
 	return medium_read(disk, command, block, scratch_first_half(disk, command));
 }
 
+struct extent extent_of_self_test(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command)
+{
+	if (!(command->cdb[1] & SELFTEST))
+		return (struct extent){ 0 };
+	/* The disk may have grown by the time the command is executed. */
+	return (struct extent){ 0, (uint64_t)INT64_MAX >> disk->block_shift };
+}
+
 static enum tcmu_ext_status self_test(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command)
 {
 	enum tcmu_ext_status status = read_block(disk, command, 0);

@@ -2,7 +2,7 @@
 #ifndef DISK_SELF_TEST_H
 #define DISK_SELF_TEST_H
 
-#include "disk/disk.h"
+#include "disk/range.h"
 
 /*
  * SEND DIAGNOSTIC (SPC-4 6.42). Of the self-tests there is the default one, which changes nothing:
@@ -10,5 +10,8 @@
  */
 enum tcmu_ext_status execute_send_diagnostic(struct tcmu_ext_disk *disk,
 					     struct tcmu_ext_command *command);
+
+/* From the first block to the last. */
+struct extent extent_of_self_test(struct tcmu_ext_disk *disk, struct tcmu_ext_command *command);
 
 #endif

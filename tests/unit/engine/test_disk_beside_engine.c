@@ -20,14 +20,15 @@
 
 enum { BLOCK_BYTES = 512, BLOCKS = 64, HELD_BLOCK = 8, OTHER_BLOCK = 32 };
 
-static struct gate held = GATE_INITIALIZER;  /* that reads of HELD_BLOCK pass */
+static uint64_t held_block;
+static struct gate held = GATE_INITIALIZER;  /* that reads of held_block pass */
 static struct gate ended = GATE_INITIALIZER; /* commands on the engine */
 static struct gate steps = GATE_INITIALIZER; /* of a copy, as EXTENDED COPY takes them */
 
 static int gated_read(void *instance, struct iovec *iov, size_t iov_count, uint64_t offset,
 		      size_t bytes, unsigned int flags, size_t *done_bytes)
 {
-	if (offset == HELD_BLOCK * BLOCK_BYTES)
+	if (offset == held_block * BLOCK_BYTES)
 		gate_pass(&held);
 	return tcmu_ext_backend_null.read(instance, iov, iov_count, offset, bytes, flags,
 					  done_bytes);
@@ -59,6 +60,7 @@ static int make_disk(void **state)
 	};
 
 	(void)state;
+	held_block = HELD_BLOCK;
 	operations.read = gated_read;
 	operations.describe_queue = describe_queue;
 	if (tcmu_ext_backend_open(&operations, &backend_config, &backend))
@@ -116,6 +118,15 @@ static void let_go(void)
 static void hold_read(void)
 {
 	hold(cdb_blocks(TCMU_EXT_VERIFY_10, HELD_BLOCK, 1));
+}
+
+/* The default self-test reads the first block and the last. */
+static void hold_self_test(void)
+{
+	struct cdb cdb = cdb_with(cdb_make(TCMU_EXT_SEND_DIAGNOSTIC), 1, 0x04);
+
+	held_block = 0;
+	hold(cdb);
 }
 
 /* A COMPARE AND WRITE of one block changes it. */
@@ -229,6 +240,17 @@ static void test_beside_a_read_writes_look(void **state)
 	let_go();
 }
 
+static void test_beside_a_self_test_no_block_it_reads_is_written(void **state)
+{
+	(void)state;
+	hold_self_test();
+	expect(TCMU_EXT_READ_10, OTHER_BLOCK, TCMU_EXT_STATUS_GOOD, 0);
+	expect(TCMU_EXT_WRITE_10, 0, TCMU_EXT_STATUS_WOULD_BLOCK, 1);
+	expect(TCMU_EXT_WRITE_10, BLOCKS - 1, TCMU_EXT_STATUS_WOULD_BLOCK, 1);
+	let_go();
+	expect(TCMU_EXT_WRITE_10, 0, TCMU_EXT_STATUS_GOOD, 0);
+}
+
 static void test_beside_a_change_all_look(void **state)
 {
 	(void)state;
@@ -287,6 +309,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		disk_test(test_beside_nothing_nothing_is_locked),
 		disk_test(test_beside_a_read_writes_look),
+		disk_test(test_beside_a_self_test_no_block_it_reads_is_written),
 		disk_test(test_beside_a_change_all_look),
 		disk_test(test_beside_a_copy_nothing_is_done),
 		disk_test(test_who_looks_waits_for_who_has_locked),
