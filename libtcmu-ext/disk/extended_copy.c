@@ -122,6 +122,16 @@ static enum tcmu_ext_status check_segment_types(const struct tcmu_ext_disk *disk
 	return TCMU_EXT_STATUS_GOOD;
 }
 
+/* PERIPHERAL DEVICE TYPE of all CSCDs is that of a disk. */
+static bool are_disks(const struct parameter_list *list)
+{
+	for (size_t at = HEADER_BYTES; at < HEADER_BYTES + list->cscd_bytes;
+	     at += CSCD_DESCRIPTOR_BYTES)
+		if (list->bytes[at + 1] & 0x1f)
+			return false;
+	return true;
+}
+
 /* Faults found here end a copy that has begun (SPC-4 6.4.3.3), before anything was copied. */
 static enum tcmu_ext_status check_segment(const struct tcmu_ext_disk *disk,
 					  struct tcmu_ext_command *command,
@@ -135,6 +145,9 @@ static enum tcmu_ext_status check_segment(const struct tcmu_ext_disk *disk,
 	if (get_be16(segment + 4) >= cscd_count || get_be16(segment + 6) >= cscd_count)
 		return check_condition(disk, command, TCMU_EXT_COPY_ABORTED,
 				       TCMU_EXT_UNREACHABLE_COPY_TARGET);
+	if (!are_disks(list))
+		return check_condition(disk, command, TCMU_EXT_COPY_ABORTED,
+				       TCMU_EXT_INCORRECT_COPY_TARGET_DEVICE_TYPE);
 	if (!range_is_on_medium(disk, source) || !range_is_on_medium(disk, destination))
 		return check_condition(disk, command, TCMU_EXT_COPY_ABORTED,
 				       TCMU_EXT_NO_ADDITIONAL_SENSE);

@@ -277,6 +277,20 @@ static void test_no_such_copy_target(void **state)
 		     TCMU_EXT_UNREACHABLE_COPY_TARGET);
 }
 
+static void test_copy_targets_that_are_no_disks(void **state)
+{
+	for (size_t number = 0; number < 2; number++) {
+		struct list list = list_make(2, 1);
+		uint8_t *type = list.bytes + HEADER_BYTES + number * CSCD_BYTES + 1;
+
+		*type = 0xe0; /* LU ID TYPE and a bit that is obsolete */
+		assert_int_equal(send_list(*state, &list), TCMU_EXT_STATUS_NOT_MINE);
+		*type = 0x01; /* a tape */
+		expect_sense(*state, send_list(*state, &list), TCMU_EXT_COPY_ABORTED,
+			     TCMU_EXT_INCORRECT_COPY_TARGET_DEVICE_TYPE);
+	}
+}
+
 /* The disk has 128 blocks. */
 static void test_beyond_the_medium(void **state)
 {
@@ -307,6 +321,7 @@ int main(void)
 		cmocka_unit_test(test_descriptor_types),
 		cmocka_unit_test(test_descriptors_cut_off),
 		cmocka_unit_test(test_no_such_copy_target),
+		cmocka_unit_test(test_copy_targets_that_are_no_disks),
 		cmocka_unit_test(test_beyond_the_medium),
 	};
 
