@@ -58,6 +58,17 @@ int fixture_setup(void **state)
 	return 0;
 }
 
+int fixture_setup_lun(void **state, uint64_t lun_bytes)
+{
+	struct fixture *fixture;
+
+	if (fixture_setup(state))
+		return -1;
+	fixture = *state;
+	fixture->config.size_bytes = lun_bytes;
+	return 0;
+}
+
 static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *level)
 {
 	(void)status;

@@ -30,6 +30,8 @@ struct fixture {
 };
 
 int fixture_setup(void **state);
+/* The same, for a LUN of that size. */
+int fixture_setup_lun(void **state, uint64_t lun_bytes);
 int fixture_teardown(void **state);
 
 /* Makes a file of so many bytes, each different from its neighbours and from other offsets'. */

@@ -16,10 +16,9 @@ static int setup(void **state)
 {
 	struct fixture *fixture;
 
-	if (fixture_setup(state))
+	if (fixture_setup_lun(state, LUN_BYTES))
 		return -1;
 	fixture = *state;
-	fixture->config.size_bytes = LUN_BYTES;
 	fixture->config.create = TCMU_EXT_CREATE_SPARSE;
 	return 0;
 }

@@ -20,13 +20,7 @@ enum { LUN_BYTES = 64 * 1024 };
 
 static int setup(void **state)
 {
-	struct fixture *fixture;
-
-	if (fixture_setup(state))
-		return -1;
-	fixture = *state;
-	fixture->config.size_bytes = LUN_BYTES;
-	return 0;
+	return fixture_setup_lun(state, LUN_BYTES);
 }
 
 static void make_socket(char *path)

@@ -13,13 +13,7 @@ enum { LUN_BYTES = 64 * 1024 };
 
 static int setup(void **state)
 {
-	struct fixture *fixture;
-
-	if (fixture_setup(state))
-		return -1;
-	fixture = *state;
-	fixture->config.size_bytes = LUN_BYTES;
-	return 0;
+	return fixture_setup_lun(state, LUN_BYTES);
 }
 
 static void test_odd_bytes_stay_out_of_messages(void **state)

@@ -24,4 +24,5 @@ expect_said "from a script in /tmp"
 
 expect_status 127 -- no-such-command
 expect_status 125 --kernel 5.10 -- true
+expect_status 125 --parallel --instruction-clock -- true
 expect_status 125
