@@ -56,6 +56,14 @@ expect_same_bytes() {
 
 # --- the daemon ------------------------------------------------------------------------------
 
+# count_memory_finely: before test_start. Memory that then grows is memory not given back. Otherwise
+# a page of a thread's stack may become 2 MiB at the kernel's discretion; and the C library gives
+# threads up to eight heaps for each processor, touched as chance has it.
+count_memory_finely() {
+	echo never >/sys/kernel/mm/transparent_hugepage/enabled
+	runner_prefix=(env MALLOC_ARENA_MAX=1)
+}
+
 # resident_kib: tcmu-runner's anonymous memory.
 resident_kib() {
 	awk '/^RssAnon:/ { print $2 }' "/proc/$(runner_pid)/status"
