@@ -14,15 +14,21 @@ readonly fabric_start_trigger='hist:keys=tag:started_on=common_cpu:size=4096'
 # shellcheck disable=SC2016 # the kernel's variables
 readonly fabric_end_trigger='hist:keys=tag:ended_on=common_cpu,from=$started_on:onmatch(target.target_sequencer_start).trace(tcmu_ext_processors,$from,$ended_on)'
 
-fabric_counters_start() {
+# fabric_counters_prepare: once in a boot. What is counted stays switched on from then on: to switch
+# a tracepoint replaces code, which an emulator of processors in parallel may not survive.
+fabric_counters_prepare() {
 	printf 'tcmu_ext_processors unsigned int started_on; unsigned int ended_on\n' >>"$fabric_synthetic"
 	printf '%s\n' "$fabric_start_trigger" >"$fabric_events/target/target_sequencer_start/trigger"
 	printf '%s\n' "$fabric_end_trigger" >"$fabric_events/target/target_cmd_complete/trigger"
-	printf 'hist:keys=started_on,ended_on\n' >"$fabric_events/synthetic/tcmu_ext_processors/trigger"
+	histogram_start synthetic/tcmu_ext_processors started_on,ended_on
 	histogram_probe uio_write uio_write
 	histogram_start tcmu_ext/uio_write common_pid
 	histogram_start irq/softirq_raise vec
 	histogram_start lock/contention_begin common_stacktrace
+}
+
+fabric_counters_start() {
+	histograms_clear
 	fabric_commands_before=$(path_commands)
 	fabric_switches_before=$(fabric_context_switches)
 }
@@ -31,7 +37,7 @@ fabric_context_switches() {
 	sed -n 's/^ctxt //p' /proc/stat
 }
 
-# fabric_counters_stop: prints a JSON object and takes the histograms away.
+# fabric_counters_stop: prints a JSON object.
 fabric_counters_stop() {
 	local switches=$(($(fabric_context_switches) - fabric_switches_before))
 	local commands=$(($(path_commands) - fabric_commands_before))
@@ -43,15 +49,6 @@ fabric_counters_stop() {
 		fabric_processors
 		fabric_contended
 	} | fabric_counts_as_json
-	fabric_counters_remove
-}
-
-fabric_counters_remove() {
-	printf '!hist:keys=started_on,ended_on\n' >"$fabric_events/synthetic/tcmu_ext_processors/trigger"
-	printf '!%s\n' "$fabric_end_trigger" >"$fabric_events/target/target_cmd_complete/trigger"
-	printf '!%s\n' "$fabric_start_trigger" >"$fabric_events/target/target_sequencer_start/trigger"
-	printf '!tcmu_ext_processors\n' >>"$fabric_synthetic"
-	histograms_stop
 }
 
 # fabric_sum EVENT REGEX: the counts of the entries that match.

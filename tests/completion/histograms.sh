@@ -25,6 +25,16 @@ histogram_start() {
 	histograms_in_use+=("$1" "$keys")
 }
 
+# Forgets what has been counted, and goes on counting. Appended: to open the file for writing anew
+# takes the trigger away.
+histograms_clear() {
+	local i
+	for ((i = 0; i < ${#histograms_in_use[@]}; i += 2)); do
+		printf 'hist:keys=%s:clear\n' "${histograms_in_use[i + 1]}" \
+			>>"$histogram_tracing/events/${histograms_in_use[i]}/trigger"
+	done
+}
+
 # histograms_read: prints every entry as "EVENT COUNT KEY…", EVENT without its group, a stack as its
 # functions, the innermost first; and for each probe "missed COUNT PROBE". One process reads all:
 # starting one takes long in the guest.
