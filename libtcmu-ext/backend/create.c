@@ -72,8 +72,7 @@ int creation_begin(struct creation *creation, struct storage *storage)
 	creation->directory_fd = -1;
 	if (error == -EEXIST)
 		return log_failure(storage, error,
-				   ", as a link that leads nowhere or since a moment ago; "
-				   "remove the link, or try again");
+				   ": something else has just been made there; try again");
 	return log_failure(storage, error, "");
 }
 

@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "plumbing/escape.h"
 #include "plumbing/log.h"
@@ -104,6 +106,52 @@ static bool find_obstacle(char *path, struct stat *status)
 	return false;
 }
 
+/* Shortens the path to the first part of it that is a link to nothing. */
+static bool find_idle_link(char *path)
+{
+	char *end = path;
+
+	do {
+		struct stat status;
+		char separator;
+
+		end += strspn(end, "/");
+		end += strcspn(end, "/");
+		separator = *end;
+		*end = '\0';
+		if (lstat(path, &status))
+			return false;
+		if (S_ISLNK(status.st_mode) && stat(path, &status) && errno == ENOENT)
+			return true;
+		*end = separator;
+	} while (*end);
+	return false;
+}
+
+/* Returns 0 when no link is to blame. */
+static int explain_link(const char *path, char **reason)
+{
+	char part[PATH_MAX], target[PATH_MAX];
+	char *part_name, *target_name;
+	ssize_t bytes;
+
+	if (strlen(path) >= sizeof(part) || !find_idle_link(strcpy(part, path)))
+		return 0;
+	bytes = readlink(part, target, sizeof(target) - 1);
+	if (bytes < 0)
+		return 0;
+	target[bytes] = '\0';
+	part_name = tcmu_ext_options_escape(part);
+	target_name = tcmu_ext_options_escape(target);
+	if (part_name && target_name)
+		*reason = format_text("%s is a link to %s, and nothing is there: make what it "
+				      "leads to, or mend or remove the link",
+				      part_name, target_name);
+	free(part_name);
+	free(target_name);
+	return *reason ? -ENOENT : -ENOMEM;
+}
+
 static int explain_obstacle(const char *path, const char *name, char **reason)
 {
 	char *part = strdup(path);
@@ -128,8 +176,12 @@ int missing_explain(enum object_kind wanted, const struct tcmu_ext_backend_confi
 {
 	size_t bytes = strlen(config->path);
 	struct shown shown;
+	int link_error;
 
 	*reason = NULL;
+	link_error = error == -ENOENT ? explain_link(config->path, reason) : 0;
+	if (link_error)
+		return link_error;
 	if (!show(&shown, config->path)) {
 		error = -ENOMEM;
 	} else if (bytes && config->path[bytes - 1] == '/') {

@@ -195,6 +195,34 @@ static void test_a_path_through_a_file(void **state)
 	free(reason);
 }
 
+static void test_a_link_to_nothing(void **state)
+{
+	struct fixture *fixture = *state;
+	char path[sizeof(fixture->path) + 8];
+	char text[2 * sizeof(path) + 64];
+	char *reason = NULL;
+
+	assert_int_equal(symlink("no where", fixture->path), 0);
+	snprintf(text, sizeof(text), "%s is a link to no%%20where, and nothing is there",
+		 fixture->path);
+	snprintf(path, sizeof(path), "%s/a/b", fixture->path);
+	for (int create = 0; create <= TCMU_EXT_CREATE_FULL; create++) {
+		fixture->config.create = create;
+		check_missing(fixture, fixture->path, -ENOENT, text);
+		check_missing(fixture, path, -ENOENT, text);
+	}
+	for (int failing = 0; failing < 2; failing++) {
+		shim_script(SHIM_ALLOCATE_MEMORY, failing ? SHIM_PASS : -ENOMEM, -ENOMEM);
+		assert_int_equal(fixture_check_config(fixture, &reason), -ENOMEM);
+		assert_null(reason);
+	}
+	/* A link that leads somewhere is not to blame for what is missing behind it. */
+	unlink(fixture->path);
+	assert_int_equal(symlink("/", fixture->path), 0);
+	fixture->config.create = TCMU_EXT_CREATE_NO;
+	check_missing(fixture, path, -ENOENT, "nor the directory");
+}
+
 /* The advice at the end of a message arrives, however long the path is that comes before it. */
 static void test_long_paths_leave_room_for_advice(void **state)
 {
@@ -222,6 +250,7 @@ int main(void)
 		TEST(test_a_slash_at_the_end),
 		TEST(test_a_directory_that_is_missing),
 		TEST(test_a_path_through_a_file),
+		TEST(test_a_link_to_nothing),
 		TEST(test_odd_bytes_stay_out_of_messages),
 		TEST(test_commands_in_messages_can_be_pasted),
 		TEST(test_names_in_messages_are_configuration_strings),
