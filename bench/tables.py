@@ -260,7 +260,8 @@ def completion_cpu(figures, kernel):
 
 def tuning(figures, workload):
     """What each setting does to one workload, against the same without it."""
-    boots = sorted({(f["kernel"], f["module"]) for f in figures}, reverse=True)
+    boots = [(kernel, module) for kernel in fig.kernels(figures) for module in ("stock", "direct")
+             if fig.select(figures, kernel=kernel, module=module)]
     found = fig.select(figures, workload=workload)
     combinations = []
     for figure in found:

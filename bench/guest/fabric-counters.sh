@@ -9,8 +9,9 @@ fabric_synthetic=/sys/kernel/tracing/synthetic_events
 # Functions that take a lock or report that one is contended, which are not "the caller".
 readonly fabric_lock_functions='^(__traceiter_|__probestub_|trace_|do_trace_|event_triggers|queued_|native_queued|__pv_|_raw_|__raw_|mutex_|__mutex|ww_mutex|rwsem_|down_|__down|up_|rt_mutex|__rt_mutex|percpu_down|__percpu_down|osq_|lock_)'
 
-# From the start of a command in the target core to its end there: an event with both processors.
-readonly fabric_start_trigger='hist:keys=tag:started_on=common_cpu:size=4096'
+# From the start of a command in the target core to its end there: an event with both processors. Tags
+# come and go all through the boot, and each takes an entry.
+readonly fabric_start_trigger='hist:keys=tag:started_on=common_cpu:size=65536'
 # shellcheck disable=SC2016 # the kernel's variables
 readonly fabric_end_trigger='hist:keys=tag:ended_on=common_cpu,from=$started_on:onmatch(target.target_sequencer_start).trace(tcmu_ext_processors,$from,$ended_on)'
 

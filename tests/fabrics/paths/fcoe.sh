@@ -12,7 +12,7 @@ path_create_port=/sys/module/libfcoe/parameters/create_vn2vn
 
 path_up() {
 	local link
-	modprobe -a veth libfcoe fcoe sd_mod sg
+	modprobe -a veth sch_netem libfcoe fcoe sd_mod sg
 	fcoe_load_target
 	ip link add "$path_target_link" type veth peer name "$path_initiator_link"
 	for link in "$path_target_link" "$path_initiator_link"; do
@@ -61,8 +61,16 @@ path_export() {
 		/tcm_fc/$target/luns create $(backstore_path "$1") $path_lun_number
 		/tcm_fc/$target/acls create $initiator
 	END
-	printf '%s' "$path_initiator_link" >"$path_create_port"
+	fcoe_create_undisturbed "$path_initiator_link" "$path_target_link"
 	path_find
+}
+
+# fcoe_create_undisturbed LINK OTHER-END: a frame that arrives while a port is being made may meet one
+# without its libfc half, and the kernel then reads through a null pointer (fcoe_ctlr_vn_recv()).
+fcoe_create_undisturbed() {
+	tc qdisc add dev "$2" root netem loss 100%
+	printf '%s' "$1" >"$path_create_port"
+	tc qdisc del dev "$2" root
 }
 
 path_portal_group() {
