@@ -8,8 +8,8 @@
 /*
  * For a path that could not be followed: `error` is -ENOENT or -ENOTDIR. Returns 0 when the
  * configuration has a file made there, and its directory is there; else -errno with `*reason` set,
- * a sentence the caller frees, NULL if memory ran out. Opens nothing: it calls stat(2), lstat(2) and
- * readlink(2), and tells only what whoever asks could find out by asking for parts of the path.
+ * a sentence the caller frees, NULL if memory ran out. Opens nothing: it calls stat(2), lstat(2)
+ * and readlink(2), and tells only what whoever asks could find out by asking for parts of the path.
  */
 int missing_explain(enum object_kind wanted, const struct tcmu_ext_backend_config *config,
 		    int error, char **reason);
