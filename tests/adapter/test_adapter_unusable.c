@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
-/* A handler whose subtype the runner cannot use does not get as far as being registered. */
+/* A handler that the runner cannot use does not get as far as being registered. */
 #include <errno.h>
 #include <string.h>
 
@@ -20,10 +20,19 @@ static void refuses_a_subtype_that_dbus_cannot_name(void **state)
 	}
 }
 
+static void refuses_a_backend_that_lacks_an_operation(void **state)
+{
+	(void)state;
+	standin_log_clear();
+	assert_int_equal(standin_load_refused(directory, "without_flush"), -EINVAL);
+	assert_non_null(strstr(standin_log(), "lacks one of name, open,"));
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refuses_a_subtype_that_dbus_cannot_name),
+		cmocka_unit_test(refuses_a_backend_that_lacks_an_operation),
 	};
 
 	if (argc != 2)
