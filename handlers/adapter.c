@@ -241,18 +241,12 @@ static bool is_usable_subtype(const char *subtype)
 	return *subtype && !subtype[strspn(subtype, allowed)];
 }
 
-static bool is_complete(const struct tcmu_ext_backend_operations *operations)
-{
-	return operations->name && operations->open && operations->close && operations->describe &&
-	       operations->read && operations->write && operations->flush;
-}
-
 /* What makes a handler unusable; NULL if nothing does. */
 static const char *defect(void)
 {
 	if (!is_usable_subtype(tcmu_ext_handler.subtype))
 		return "its subtype is to consist of letters, digits and underscores of ASCII";
-	if (!is_complete(tcmu_ext_handler.operations))
+	if (tcmu_ext_backend_operations_check(tcmu_ext_handler.operations))
 		return "its backend lacks one of name, open, close, describe, read, write and "
 		       "flush";
 	return NULL;
@@ -273,14 +267,15 @@ int handler_init(void)
 		.write = adapter_write,
 		.flush = adapter_flush,
 	};
+	const char *why = defect();
 	const struct tcmu_ext_option *options;
 	size_t option_count;
 
-	if (defect()) {
+	if (why) {
 		adapter_message(NULL, TCMU_EXT_LOG_ERROR,
 				"the handler \"%s\" of subtype \"%s\" cannot be used: %s; its "
 				"author has to mend it",
-				tcmu_ext_handler.name, tcmu_ext_handler.subtype, defect());
+				tcmu_ext_handler.name, tcmu_ext_handler.subtype, why);
 		return -EINVAL;
 	}
 	options = adapter_options(&option_count);

@@ -248,6 +248,14 @@ TCMU_EXT_API int tcmu_ext_backend_config_parse(const struct tcmu_ext_backend_ope
 /* Frees what a config owns and clears it. */
 TCMU_EXT_API void tcmu_ext_backend_config_clear(struct tcmu_ext_backend_config *config);
 
+/*
+ * Whether a table has all that a backend needs: a name, open, close, describe, read, write and
+ * flush. Returns 0, or -EINVAL when one is missing or `operations` is NULL. Calls none of them. Any
+ * thread.
+ */
+TCMU_EXT_API int tcmu_ext_backend_operations_check(
+	const struct tcmu_ext_backend_operations *operations);
+
 struct tcmu_ext_backend;
 
 /*

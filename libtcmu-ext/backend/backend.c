@@ -19,10 +19,17 @@ static void copy_sized(void *destination, size_t destination_bytes, const void *
 	*(size_t *)destination = destination_bytes;
 }
 
-static bool is_complete(const struct tcmu_ext_backend_operations *operations)
+int tcmu_ext_backend_operations_check(const struct tcmu_ext_backend_operations *operations)
 {
-	return operations->name && operations->open && operations->close && operations->describe &&
-	       operations->read && operations->write && operations->flush;
+	struct tcmu_ext_backend_operations known;
+
+	if (!operations)
+		return -EINVAL;
+	copy_sized(&known, sizeof(known), operations, operations->struct_bytes);
+	return known.name && known.open && known.close && known.describe && known.read &&
+			       known.write && known.flush
+		       ? 0
+		       : -EINVAL;
 }
 
 static void describe(const struct tcmu_ext_backend *backend,
@@ -44,15 +51,15 @@ int tcmu_ext_backend_open(const struct tcmu_ext_backend_operations *operations,
 	int error;
 
 	*backend = NULL;
+	if (tcmu_ext_backend_operations_check(operations))
+		return -EINVAL;
 	opened = calloc(1, sizeof(*opened));
 	if (!opened)
 		return -ENOMEM;
 	copy_sized(&opened->operations, sizeof(opened->operations), operations,
 		   operations->struct_bytes);
 	copy_sized(&known, sizeof(known), config, config->struct_bytes);
-	error = is_complete(&opened->operations)
-			? opened->operations.open(&known, &opened->instance)
-			: -EINVAL;
+	error = opened->operations.open(&known, &opened->instance);
 	if (error) {
 		free(opened);
 		return error;

@@ -24,7 +24,7 @@ static void refuses_a_backend_that_lacks_an_operation(void **state)
 {
 	(void)state;
 	standin_log_clear();
-	assert_int_equal(standin_load_refused(directory, "without_flush"), -EINVAL);
+	assert_int_equal(standin_load_refused(directory, "incomplete"), -EINVAL);
 	assert_non_null(strstr(standin_log(), "lacks one of name, open,"));
 }
 

@@ -150,11 +150,14 @@ static void test_what_a_table_must_have(void **state)
 			lacking.write = NULL;
 		else
 			lacking.flush = NULL;
+		assert_int_equal(tcmu_ext_backend_operations_check(&lacking), -EINVAL);
 		backend = (void *)fixture;
 		assert_int_equal(tcmu_ext_backend_open(&lacking, &fixture->config, &backend),
 				 -EINVAL);
 		assert_null(backend);
 	}
+	assert_int_equal(tcmu_ext_backend_operations_check(NULL), -EINVAL);
+	assert_int_equal(tcmu_ext_backend_operations_check(&stub), 0);
 }
 
 /* A table, and a configuration, as a newer or an older header has them. */
